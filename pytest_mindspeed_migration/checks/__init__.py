@@ -1,0 +1,1 @@
+"""Checks: pure functions of facts that return findings. All knowledge of right and wrong is here and in `contracts/`."""

@@ -1,0 +1,13 @@
+"""Imports every module that registers checks. A new area is added to `AREAS`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+AREAS: tuple[str, ...] = ()
+
+
+def load() -> None:
+    """Import all areas (cheap after the first call)."""
+    for area in AREAS:
+        import_module(f"{__package__}.{area}")

@@ -1,0 +1,50 @@
+"""What a check sees: one target, its config, and the facts of its repo, with the analyses derived from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from ..facts.config import ConfigFacts
+from ..facts.launch import DocFacts, ScriptFacts
+from ..facts.static import StaticFacts, TargetFacts
+
+FRAMEWORK = "framework"
+"""Name of the pseudo-target that judges the framework itself and plugins no config uses."""
+
+
+@dataclass(frozen=True)
+class TargetView:
+    """One target with the facts of its repo. Built once per target; checks read it and change nothing."""
+
+    facts: StaticFacts
+    target: TargetFacts
+    manifest: dict[str, Any] | None = None
+
+    @property
+    def is_framework(self) -> bool:
+        """Whether this is the pseudo-target for the framework itself."""
+        return self.target.name == FRAMEWORK
+
+    @property
+    def config(self) -> ConfigFacts | None:
+        """The target's YAML, None when it has none yet."""
+        return self.facts.configs.get(self.target.config) if self.target.config else None
+
+    @property
+    def scripts(self) -> list[ScriptFacts]:
+        """Launch scripts that start this target's config."""
+        return [self.facts.scripts[path] for path in self.target.scripts if path in self.facts.scripts]
+
+    @property
+    def docs(self) -> list[DocFacts]:
+        """READMEs of this target's folder."""
+        return [self.facts.docs[path] for path in self.target.docs if path in self.facts.docs]
+
+    @property
+    def plugins(self) -> list[str]:
+        """`training.plugin` entries as written."""
+        value = self.config.get("training.plugin") if self.config else None
+        entries = value if isinstance(value, list) else [value] if isinstance(value, str) else []
+        return [str(PurePosixPath(entry)) for entry in entries if isinstance(entry, str)]

@@ -1,0 +1,86 @@
+"""Dataclass <-> JSON, generically: every facts class round-trips without code of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from functools import cache
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+T = TypeVar("T")
+
+
+def to_json(value: Any) -> Any:
+    """Turn facts into plain JSON values, leaving out fields that hold their default (small files, stable diffs)."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        out = {}
+        for name, default in _fields_with_defaults(type(value)):
+            item = getattr(value, name)
+            if item != default:
+                out[name] = to_json(item)
+        return out
+    if isinstance(value, dict):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_json(item) for item in value]
+    return value
+
+
+def from_json(cls: type[T], value: Any) -> T:
+    """Build an instance of the facts class `cls` from what `to_json` made.
+
+    Raises:
+        ValueError: when `value` does not have the shape of `cls`.
+    """
+    try:
+        return typing.cast(T, _decoder(cls)(value))
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"not a valid {getattr(cls, '__name__', cls)}: {error}") from error
+
+
+_MISSING = object()
+
+
+@cache
+def _fields_with_defaults(cls: type) -> list[tuple[str, Any]]:
+    out: list[tuple[str, Any]] = []
+    for item in dataclasses.fields(cls):
+        if item.default_factory is not dataclasses.MISSING:
+            out.append((item.name, item.default_factory()))
+        elif item.default is not dataclasses.MISSING:
+            out.append((item.name, item.default))
+        else:
+            out.append((item.name, _MISSING))
+    return out
+
+
+@cache
+def _decoder(hint: Any) -> Any:
+    """Return a function that decodes a JSON value of the annotated type; built once per type, since facts are many."""
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        (inner,) = [arg for arg in get_args(hint) if arg is not type(None)][:1]
+        decode = _decoder(inner)
+        return decode if decode is _same else (lambda value: None if value is None else decode(value))
+    if origin is list:
+        item = _decoder(get_args(hint)[0])
+        return _same if item is _same else (lambda value: [item(entry) for entry in value])
+    if origin is dict:
+        item = _decoder(get_args(hint)[1])
+        return _same if item is _same else (lambda value: {key: item(entry) for key, entry in value.items()})
+    if origin is tuple:
+        return tuple
+    if dataclasses.is_dataclass(hint):
+        hints = typing.get_type_hints(hint)
+        decoders = {f.name: _decoder(hints[f.name]) for f in dataclasses.fields(hint)}
+        plain = {name for name, decode in decoders.items() if decode is _same}
+        cls = typing.cast(Any, hint)
+        return lambda value: cls(
+            **{key: entry if key in plain else decoders[key](entry) for key, entry in value.items()}
+        )
+    return _same
+
+
+def _same(value: Any) -> Any:
+    return value

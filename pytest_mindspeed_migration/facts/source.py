@@ -1,0 +1,138 @@
+"""What one Python file of the target says, read from its AST: the unit that is scanned, cached and exported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass
+class Signature:
+    """Parameters of a function as a caller sees them (a bound method keeps its first parameter in `params`)."""
+
+    params: list[str] = field(default_factory=list)  # positional, in order
+    posonly: int = 0
+    defaults: int = 0  # how many of the last `params` have a default
+    kwonly: list[str] = field(default_factory=list)
+    kwonly_required: list[str] = field(default_factory=list)
+    varargs: str | None = None
+    varkw: str | None = None
+
+
+@dataclass
+class FunctionFacts:
+    """A function or method. `qualname` as Python writes it, without `<locals>`: `Outer.method.inner`."""
+
+    qualname: str
+    line: int
+    end: int
+    signature: Signature
+    decorators: list[str] = field(default_factory=list)  # dotted source text
+    annotations: dict[str, str] = field(default_factory=dict)  # parameter -> annotation source text
+
+
+@dataclass
+class ImportFacts:
+    """One imported name. `module` is absolute; `name` is None for `import a.b`, "*" for a star import."""
+
+    line: int
+    module: str
+    name: str | None
+    bound: str  # the local name it binds
+    scope: Literal["module", "class", "function", "type_checking"] = "module"
+    guarded: bool = False  # inside `try` with a handler that catches ImportError, or under a condition
+    function: str | None = None  # qualname of the enclosing function
+
+
+@dataclass
+class FieldFacts:
+    """An annotated class-level name: a schema field, when the class is a schema class."""
+
+    name: str
+    line: int
+    annotation: str
+    has_default: bool
+    default: Any = None  # a JSON constant, or the string "<factory>"/"<expr>" when it is not a constant
+    default_none: bool = False  # the default is literally None
+
+
+@dataclass
+class ClassFacts:
+    """A class: bases as dotted source text, what it assigns and reads on `self`, and its schema fields."""
+
+    qualname: str
+    line: int
+    bases: list[str] = field(default_factory=list)
+    decorators: list[str] = field(default_factory=list)
+    class_attrs: list[str] = field(default_factory=list)
+    self_sets: list[str] = field(default_factory=list)  # self.x = / setattr(self, "x", ..) / register_buffer("x", ..)
+    self_reads: dict[str, int] = field(default_factory=dict)  # name -> first line; unguarded `self.x` loads only
+    dynamic: bool = False  # __getattr__, setattr(self, <expr>), self.__dict__ ...: attributes cannot be known
+    config_extra: str | None = None  # pydantic `extra` ("allow", "forbid", "ignore"), where the class says so
+    fields: list[FieldFacts] = field(default_factory=list)
+
+
+@dataclass
+class CallFacts:
+    """The shape of one call whose callee is a dotted expression (`f`, `mod.f`, `self.m`, `super().m`)."""
+
+    line: int
+    callee: str
+    scope: str  # qualname of the enclosing function, "" at module level
+    positional: int = 0
+    keywords: list[str] = field(default_factory=list)
+    star: bool = False  # *args in the call
+    double_star: list[str] = field(default_factory=list)  # source text of each **expr
+
+
+@dataclass
+class RegistrationFacts:
+    """`register("id")` on one of the framework's registers, or an entry of the collator table."""
+
+    kind: Literal["model", "dataset", "collator"]
+    id: str
+    object: str  # local dotted name of what is registered
+    line: int
+    guarded: bool = False
+
+
+@dataclass
+class EffectFacts:
+    """Something that happens when the module is imported or, with `function` set, when that function runs."""
+
+    kind: Literal["argv", "file_read", "exit", "device_stream", "npu_import", "patch_call"]
+    line: int
+    detail: str
+    guarded: bool = False
+    function: str | None = None
+
+
+@dataclass
+class NameFacts:
+    """A name used without a binding. `quoted`: only inside a string annotation, so never evaluated."""
+
+    name: str
+    line: int
+    quoted: bool = False
+    kind: Literal["undefined", "maybe_unbound"] = "undefined"
+    detail: str = ""
+
+
+@dataclass
+class ModuleFacts:
+    """Everything read from one Python file."""
+
+    path: str  # relative to the repo, "/" separated
+    name: str  # dotted module name
+    is_package: bool = False
+    syntax_error: tuple[int, str] | None = None
+    names: list[str] = field(default_factory=list)  # bound at module level (definitions, assignments, imports)
+    dynamic: bool = False  # a star import, globals() writes or module __getattr__: names cannot be known
+    imports: list[ImportFacts] = field(default_factory=list)
+    functions: list[FunctionFacts] = field(default_factory=list)
+    classes: list[ClassFacts] = field(default_factory=list)
+    calls: list[CallFacts] = field(default_factory=list)
+    registrations: list[RegistrationFacts] = field(default_factory=list)
+    effects: list[EffectFacts] = field(default_factory=list)
+    unbound: list[NameFacts] = field(default_factory=list)
+    strings_read: dict[str, int] = field(default_factory=dict)  # "key" read on a receiver of unknown type -> line

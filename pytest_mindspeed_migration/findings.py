@@ -1,0 +1,56 @@
+"""What a check says: findings, each with the place, the value seen, the value expected and the way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Level = Literal["error", "note"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing a check has to say about the target repo.
+
+    Attributes:
+        message: key of a text in the message catalogue (`contracts/messages.yaml`); `args` fill it.
+        args: values of the placeholders of that text, plain JSON.
+        path: file the finding is about, relative to the target repo, "/" as separator.
+        line: 1-based line in `path`, when known.
+        yaml_path: dotted path of the YAML node, such as `parallel.fsdp_plan.apply_modules[2]`.
+        value: what was seen, as text.
+        expected: what would have been right, as text.
+        suggestion: the near name or the place where a key belongs ("did you mean").
+        severity: an "error" fails its contract; a "note" is shown and does not.
+    """
+
+    message: str
+    args: dict[str, Any] = field(default_factory=dict)
+    path: str | None = None
+    line: int | None = None
+    yaml_path: str | None = None
+    value: str | None = None
+    expected: str | None = None
+    suggestion: str | None = None
+    severity: Level = "error"
+
+    @property
+    def fails(self) -> bool:
+        """Whether this finding fails its contract."""
+        return self.severity == "error"
+
+    @property
+    def where(self) -> str:
+        """The place as `file:line`, as far as it is known."""
+        if self.path is None:
+            return ""
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
+
+def near(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the candidate nearest to `name` ("did you mean"), or None when none is near."""
+    folded = {str(c).lower(): str(c) for c in candidates}
+    hits = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=cutoff)
+    return folded[hits[0]] if hits else None
