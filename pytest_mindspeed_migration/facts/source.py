@@ -29,6 +29,8 @@ class FunctionFacts:
     signature: Signature
     decorators: list[str] = field(default_factory=list)  # dotted source text
     annotations: dict[str, str] = field(default_factory=dict)  # parameter -> annotation source text
+    aliases: dict[str, list[str]] = field(default_factory=dict)  # local name -> names it is assigned from as they are
+    patches: list[str] = field(default_factory=list)  # attributes of other modules it assigns (`torch.x.y = ...`)
 
 
 @dataclass
@@ -57,6 +59,21 @@ class FieldFacts:
 
 
 @dataclass
+class ChildFacts:
+    """`self.<name> = <callee>(...)`: a child module, as far as the source text tells it.
+
+    `callee` is dotted source text, "None" for the constant, "?" when the value cannot be read (opaque).
+    """
+
+    name: str
+    callee: str
+    line: int
+    container: Literal["", "list", "dict", "sequential"] = ""
+    condition: str | None = None  # source text of the tests under which it is assigned, joined by " and "
+    method: str = "__init__"
+
+
+@dataclass
 class ClassFacts:
     """A class: bases as dotted source text, what it assigns and reads on `self`, and its schema fields."""
 
@@ -67,6 +84,7 @@ class ClassFacts:
     class_attrs: list[str] = field(default_factory=list)
     self_sets: list[str] = field(default_factory=list)  # self.x = / setattr(self, "x", ..) / register_buffer("x", ..)
     self_reads: dict[str, int] = field(default_factory=dict)  # name -> first line; unguarded `self.x` loads only
+    children: list[ChildFacts] = field(default_factory=list)
     dynamic: bool = False  # __getattr__, setattr(self, <expr>), self.__dict__ ...: attributes cannot be known
     config_extra: str | None = None  # pydantic `extra` ("allow", "forbid", "ignore"), where the class says so
     fields: list[FieldFacts] = field(default_factory=list)
@@ -83,13 +101,17 @@ class CallFacts:
     keywords: list[str] = field(default_factory=list)
     star: bool = False  # *args in the call
     double_star: list[str] = field(default_factory=list)  # source text of each **expr
+    guarded: bool = False  # under a condition or in a `try`
 
 
 @dataclass
 class RegistrationFacts:
-    """`register("id")` on one of the framework's registers, or an entry of the collator table."""
+    """`<register>.register("id")(object)` in any of its forms, or an entry of a collator table.
 
-    kind: Literal["model", "dataset", "collator"]
+    `register` is the dotted source text of the register, of the registering function or of the table.
+    """
+
+    register: str
     id: str
     object: str  # local dotted name of what is registered
     line: int
@@ -127,7 +149,8 @@ class ModuleFacts:
     is_package: bool = False
     syntax_error: tuple[int, str] | None = None
     names: list[str] = field(default_factory=list)  # bound at module level (definitions, assignments, imports)
-    dynamic: bool = False  # a star import, globals() writes or module __getattr__: names cannot be known
+    rebound: list[str] = field(default_factory=list)  # of these, the ones bound more than once
+    dynamic: bool = False  # globals() writes or module __getattr__: names cannot be known
     imports: list[ImportFacts] = field(default_factory=list)
     functions: list[FunctionFacts] = field(default_factory=list)
     classes: list[ClassFacts] = field(default_factory=list)
@@ -135,4 +158,5 @@ class ModuleFacts:
     registrations: list[RegistrationFacts] = field(default_factory=list)
     effects: list[EffectFacts] = field(default_factory=list)
     unbound: list[NameFacts] = field(default_factory=list)
-    strings_read: dict[str, int] = field(default_factory=dict)  # "key" read on a receiver of unknown type -> line
+    keys_read: dict[str, int] = field(default_factory=dict)  # attribute or string key read anywhere -> first line
+    keys_passed: dict[str, int] = field(default_factory=dict)  # keyword of a call or parameter name -> first line

@@ -1,0 +1,79 @@
+"""Small readers of AST expressions: dotted names, signatures, constants."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..facts.source import Signature
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def dotted(node: ast.AST | None) -> str | None:
+    """`a.b.c` as text, `super().m` included; None for anything that is not a plain chain of names."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        parts.append(node.id)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super":
+        parts.append("super()")
+    else:
+        return None
+    return ".".join(reversed(parts))
+
+
+def signature_of(node: FunctionNode | ast.Lambda) -> Signature:
+    """The parameters of a function definition or lambda."""
+    args = node.args
+    return Signature(
+        params=[a.arg for a in args.posonlyargs] + [a.arg for a in args.args],
+        posonly=len(args.posonlyargs),
+        defaults=len(args.defaults),
+        kwonly=[a.arg for a in args.kwonlyargs],
+        kwonly_required=[a.arg for a, default in zip(args.kwonlyargs, args.kw_defaults, strict=True) if default is None],
+        varargs=args.vararg.arg if args.vararg else None,
+        varkw=args.kwarg.arg if args.kwarg else None,
+    )
+
+
+def annotations_of(node: FunctionNode) -> dict[str, str]:
+    """Parameter annotations as source text."""
+    args = node.args
+    named = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+    return {a.arg: annotation_text(a.annotation) for a in named if a.annotation is not None}
+
+
+def annotation_text(node: ast.expr) -> str:
+    """An annotation as source text, quotes of a forward reference taken off."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.Name):
+        return node.id
+    return ast.unparse(node)
+
+
+def constant(node: ast.AST | None) -> tuple[bool, Any]:
+    """(is it a JSON constant, its value), for constants, lists, dicts and negative numbers."""
+    try:
+        value = ast.literal_eval(node) if node is not None else None
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return False, None
+    return _is_json(value), value
+
+
+def _is_json(value: Any) -> bool:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return True
+    if isinstance(value, list):
+        return all(_is_json(item) for item in value)
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
+    return False
+
+
+def string_of(node: ast.AST | None) -> str | None:
+    """The value of a string constant, None for anything else."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

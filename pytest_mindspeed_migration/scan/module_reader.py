@@ -1,0 +1,510 @@
+"""Reads one Python file of the target into `ModuleFacts`: one walk over its AST, which is dropped afterwards."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..facts.source import (
+    CallFacts,
+    ClassFacts,
+    FunctionFacts,
+    ImportFacts,
+    ModuleFacts,
+)
+from .binding import module_level_gaps
+from .children import LocalModules, children_of
+from .effects import effect_of
+from .expressions import FunctionNode, annotations_of, dotted, signature_of, string_of
+from .fields import fields_of, pydantic_extra
+from .registrations import collator_table, decorator_registration, statement_registration
+
+READS_KEY = {"get", "pop", "setdefault", "getattr", "hasattr"}
+SETS_ATTRIBUTE = {"register_buffer", "register_parameter", "add_module", "register_module"}
+IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException", "AttributeError", "NameError"}
+
+
+class _Function:
+    """State of the function being read."""
+
+    def __init__(self, facts: FunctionFacts, receiver: str | None, owner: ClassFacts | None) -> None:
+        self.facts = facts
+        self.receiver = receiver  # name of `self`, when this is a method or nested in one
+        self.owner = owner
+        self.locals: set[str] = set()
+        self.definitions: set[str] = set()  # nested functions and imports: callable by name
+        self.calls: list[CallFacts] = []
+        self.modules = LocalModules()
+
+
+class ModuleReader:
+    """Walks one parsed file. `read()` returns its facts; an instance serves one file."""
+
+    def __init__(self, path: str, name: str, is_package: bool) -> None:
+        self.facts = ModuleFacts(path=path, name=name, is_package=is_package)
+        self._scope: list[str] = []
+        self._class: ClassFacts | None = None
+        self._function: _Function | None = None
+        self._conditions: list[str] = []
+        self._guard = 0  # depth of `if`/`try` that make what is inside conditional
+        self._import_guard = 0  # depth of `try` that survives a failing import
+        self._type_checking = 0
+        self._bound: dict[str, int] = {}
+        self._strings: dict[str, str] = {}  # module-level NAME = "text"
+        self._module_calls: list[CallFacts] = []
+
+    def read(self, tree: ast.Module) -> ModuleFacts:
+        """Read the whole module."""
+        for statement in tree.body:
+            self._statement(statement)
+        facts = self.facts
+        facts.names = sorted(self._bound)
+        facts.rebound = sorted(name for name, count in self._bound.items() if count > 1)
+        facts.calls.extend(self._module_calls)
+        facts.unbound = module_level_gaps(tree)
+        return facts
+
+    # statements
+
+    def _statement(self, node: ast.stmt) -> None:
+        handler = _HANDLERS.get(type(node))
+        if handler is not None:
+            handler(self, node)
+        else:
+            self._children(node)
+
+    def _body(self, statements: list[ast.stmt]) -> None:
+        for statement in statements:
+            self._statement(statement)
+
+    def _children(self, node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt):
+                self._statement(child)
+            elif isinstance(child, (ast.expr, ast.withitem, ast.match_case, ast.excepthandler)):
+                if isinstance(child, ast.expr):
+                    self._expression(child)
+                else:
+                    self._children(child)
+
+    def _bind(self, name: str) -> None:
+        if self._function is not None:
+            self._function.locals.add(name)
+        elif self._class is not None:
+            if name not in self._class.class_attrs:
+                self._class.class_attrs.append(name)
+        elif not self._type_checking:
+            self._bound[name] = self._bound.get(name, 0) + 1
+        else:
+            self._bound.setdefault(name, 1)
+
+    @contextmanager
+    def _guarded(self, condition: str | None = None) -> Iterator[None]:
+        self._guard += 1
+        if condition is not None:
+            self._conditions.append(condition)
+        try:
+            yield
+        finally:
+            self._guard -= 1
+            if condition is not None:
+                self._conditions.pop()
+
+    def _function_def(self, node: FunctionNode) -> None:
+        for decorator in node.decorator_list:
+            self._expression(decorator)
+        for default in [*node.args.defaults, *[d for d in node.args.kw_defaults if d is not None]]:
+            self._expression(default)
+        self._bind(node.name)
+        outer_function, outer_class = self._function, self._class
+        if outer_function is not None:
+            outer_function.definitions.add(node.name)
+        self._scope.append(node.name)
+        decorators = [text for text in map(_decorator_text, node.decorator_list) if text]
+        facts = FunctionFacts(
+            qualname=".".join(self._scope),
+            line=node.lineno,
+            end=node.end_lineno or node.lineno,
+            signature=signature_of(node),
+            decorators=decorators,
+            annotations=annotations_of(node),
+        )
+        self.facts.functions.append(facts)
+        for argument in [*facts.signature.params, *facts.signature.kwonly]:
+            self.facts.keys_passed.setdefault(argument, node.lineno)
+        registration = decorator_registration(node, self._strings)
+        if registration is not None:
+            registration.guarded = self._guard > 0
+            self.facts.registrations.append(registration)
+        receiver, owner = (outer_function.receiver, outer_function.owner) if outer_function else (None, None)
+        if outer_class is not None and outer_function is None and "staticmethod" not in decorators:
+            receiver, owner = next(iter(facts.signature.params), None), outer_class
+            if node.name == "__getattr__":
+                outer_class.dynamic = True
+        state = _Function(facts, receiver, owner)
+        state.locals.update(facts.signature.params, facts.signature.kwonly)
+        state.locals.update(n for n in (facts.signature.varargs, facts.signature.varkw) if n)
+        outer_guard, outer_conditions = self._guard, self._conditions
+        self._function, self._class, self._guard, self._conditions = state, None, 0, []
+        self._body(node.body)
+        self._function, self._class = outer_function, outer_class
+        self._guard, self._conditions = outer_guard, outer_conditions
+        self._scope.pop()
+        self._keep_calls(state, outer_function)
+
+    def _keep_calls(self, state: _Function, outer: _Function | None) -> None:
+        hidden = state.locals - state.definitions
+        for call in state.calls:
+            root = call.callee.split(".", 1)[0].removesuffix("[]")
+            if root not in hidden or root == state.receiver:
+                (self.facts.calls if outer is None else outer.calls).append(call)
+
+    def _class_def(self, node: ast.ClassDef) -> None:
+        for expression in [*node.decorator_list, *node.bases, *[k.value for k in node.keywords]]:
+            self._expression(expression)
+        self._bind(node.name)
+        if self._function is not None:
+            self._function.definitions.add(node.name)
+        self._scope.append(node.name)
+        facts = ClassFacts(
+            qualname=".".join(self._scope),
+            line=node.lineno,
+            bases=[dotted(base) or "?" for base in node.bases],
+            decorators=[text for text in map(_decorator_text, node.decorator_list) if text],
+            config_extra=pydantic_extra(node),
+            fields=fields_of(node),
+        )
+        if any(keyword.arg == "metaclass" for keyword in node.keywords):
+            facts.bases.append("?")
+        self.facts.classes.append(facts)
+        registration = decorator_registration(node, self._strings)
+        if registration is not None:
+            registration.guarded = self._guard > 0
+            self.facts.registrations.append(registration)
+        outer_class, outer_function = self._class, self._function
+        self._class, self._function = facts, None
+        self._body(node.body)
+        self._class, self._function = outer_class, outer_function
+        self._scope.pop()
+
+    def _import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            bound = alias.asname or alias.name.split(".", 1)[0]
+            self._add_import(node.lineno, alias.name, None, bound)
+
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        module = self._absolute(node)
+        if module is None or module == "__future__":
+            return
+        for alias in node.names:
+            self._add_import(node.lineno, module, alias.name, alias.asname or alias.name)
+
+    def _absolute(self, node: ast.ImportFrom) -> str | None:
+        if not node.level:
+            return node.module
+        parts = self.facts.name.split(".")
+        drop = node.level - (1 if self.facts.is_package else 0)
+        if drop >= len(parts):
+            return None
+        base = parts[: len(parts) - drop] if drop else parts
+        return ".".join([*base, node.module] if node.module else base)
+
+    def _add_import(self, line: int, module: str, name: str | None, bound: str) -> None:
+        function = self._function.facts.qualname if self._function else None
+        scope = "type_checking" if self._type_checking else "function" if function else "class" if self._class else "module"
+        guarded = self._import_guard > 0 or self._guard > 0
+        self.facts.imports.append(ImportFacts(line, module, name, bound, scope, guarded, function))  # type: ignore[arg-type]
+        if bound != "*":
+            self._bind(bound)
+            if self._function is not None:
+                self._function.definitions.add(bound)
+        if scope in ("module", "class"):
+            self._effect("npu_import", line, module, node=None)
+
+    def _assign(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        value = node.value
+        if value is not None:
+            self._expression(value)
+        if isinstance(node, ast.AnnAssign) and self._function is None:
+            self._expression(node.annotation)
+        for target in targets:
+            self._target(target)
+            self._note_assignment(target, value, node.lineno)
+        if self._function is None and self._class is None and value is not None:
+            self._module_assignment(targets, value)
+
+    def _module_assignment(self, targets: list[ast.expr], value: ast.expr) -> None:
+        name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else None
+        text = string_of(value)
+        if name and text is not None:
+            self._strings[name] = text
+        found = statement_registration(value, self._strings) + (collator_table(name, value) if name else [])
+        for registration in found:
+            registration.guarded = self._guard > 0
+        self.facts.registrations.extend(found)
+
+    def _note_assignment(self, target: ast.expr, value: ast.expr | None, line: int) -> None:
+        state = self._function
+        if state is None or value is None:
+            return
+        if isinstance(target, ast.Name):
+            sources = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+            names = [source.id for source in sources if isinstance(source, ast.Name)]
+            if names:
+                state.facts.aliases.setdefault(target.id, []).extend(names)
+            state.modules.assign(target.id, value)
+        elif isinstance(target, ast.Attribute):
+            text = dotted(target)
+            if text is None:
+                return
+            root, _, rest = text.partition(".")
+            if state.owner is not None and root == state.receiver and "." not in rest:
+                condition = " and ".join(self._conditions) or None
+                method = state.facts.qualname.rsplit(".", 1)[-1]
+                state.owner.children.extend(children_of(rest, value, state.modules, line, condition, method))
+            elif root not in state.locals or root in state.definitions:
+                state.facts.patches.append(text)
+
+    def _target(self, node: ast.expr) -> None:
+        """Bind what an assignment target binds; its sub-expressions (indexes, receivers) are read as usual."""
+        if isinstance(node, ast.Name):
+            self._bind(node.id)
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            for item in node.elts:
+                self._target(item)
+        elif isinstance(node, ast.Starred):
+            self._target(node.value)
+        elif isinstance(node, ast.Attribute):
+            state = self._function
+            if state and state.owner and isinstance(node.value, ast.Name) and node.value.id == state.receiver:
+                _add(state.owner.self_sets, node.attr)
+            else:
+                self._expression(node.value)
+        else:
+            self._expression(node)
+
+    def _for(self, node: ast.For | ast.AsyncFor) -> None:
+        self._expression(node.iter)
+        self._target(node.target)
+        if self._function is not None:
+            self._function.modules.loop(node.target, node.iter, self._function.receiver)
+        with self._guarded():
+            self._body(node.body)
+        self._body(node.orelse)
+
+    def _with(self, node: ast.With | ast.AsyncWith) -> None:
+        for item in node.items:
+            self._expression(item.context_expr)
+            if item.optional_vars is not None:
+                self._target(item.optional_vars)
+        self._body(node.body)
+
+    def _if(self, node: ast.If) -> None:
+        self._expression(node.test)
+        if dotted(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            self._type_checking += 1
+            self._body(node.body)
+            self._type_checking -= 1
+            self._body(node.orelse)
+            return
+        test = ast.unparse(node.test) if self._function is not None and self._function.owner is not None else "..."
+        with self._guarded(test):
+            self._body(node.body)
+        with self._guarded(f"not ({test})"):
+            self._body(node.orelse)
+
+    def _while(self, node: ast.While) -> None:
+        self._expression(node.test)
+        with self._guarded():
+            self._body(node.body)
+        self._body(node.orelse)
+
+    def _try(self, node: Any) -> None:
+        survives = any(_catches_import_error(handler) for handler in node.handlers)
+        self._import_guard += survives
+        self._guard += 1
+        self._body(node.body)
+        self._guard -= 1
+        self._import_guard -= survives
+        with self._guarded():
+            for handler in node.handlers:
+                if handler.name:
+                    self._bind(handler.name)
+                self._body(handler.body)
+            self._body(node.orelse)
+        self._body(node.finalbody)
+
+    def _expr_statement(self, node: ast.Expr) -> None:
+        self._expression(node.value)
+        if self._function is None and self._class is None:
+            found = statement_registration(node.value, self._strings)
+            for registration in found:
+                registration.guarded = self._guard > 0
+            self.facts.registrations.extend(found)
+        elif self._function is not None:
+            self._function.modules.append(node.value)
+
+    # expressions
+
+    def _expression(self, root: ast.expr) -> None:
+        stack: list[ast.AST] = [root]
+        keys, state = self.facts.keys_read, self._function
+        receiver = state.receiver if state else None
+        while stack:
+            node = stack.pop()
+            kind = type(node)
+            if kind is ast.Attribute:
+                assert isinstance(node, ast.Attribute)
+                if node.attr not in keys:
+                    keys[node.attr] = node.lineno
+                value = node.value
+                if type(value) is ast.Name:
+                    if state is not None and state.owner is not None and value.id == receiver:
+                        owner = state.owner
+                        if node.attr == "__dict__":
+                            owner.dynamic = True
+                        elif node.attr not in owner.self_reads:
+                            owner.self_reads[node.attr] = node.lineno
+                    elif value.id == "sys" and node.attr == "argv":
+                        self._effect("argv", node.lineno, "sys.argv", node)
+                else:
+                    stack.append(value)
+                continue
+            if kind is ast.Name or kind is ast.Constant:
+                continue
+            if kind is ast.Call:
+                assert isinstance(node, ast.Call)
+                self._call(node)
+            elif kind is ast.Subscript:
+                assert isinstance(node, ast.Subscript)
+                text = string_of(node.slice)
+                if text is not None:
+                    keys.setdefault(text, node.lineno)
+            elif kind is ast.Compare:
+                assert isinstance(node, ast.Compare)
+                text = string_of(node.left)
+                if text is not None and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+                    keys.setdefault(text, node.lineno)
+            elif kind is ast.NamedExpr:
+                assert isinstance(node, ast.NamedExpr)
+                self._target(node.target)
+            stack.extend(
+                child
+                for name in node._fields
+                for value in (getattr(node, name, None),)
+                for child in (value if type(value) is list else (value,))
+                if isinstance(child, (ast.expr, ast.keyword, ast.comprehension))
+            )
+
+    def _call(self, node: ast.Call) -> None:
+        callee = dotted(node.func)
+        facts = self.facts
+        for keyword in node.keywords:
+            if keyword.arg:
+                facts.keys_passed.setdefault(keyword.arg, node.lineno)
+        if callee is None:
+            if isinstance(node.func, ast.Attribute) and node.func.attr in READS_KEY and node.args:
+                self._key_argument(node.args[0], node.lineno)
+            return
+        last = callee.rsplit(".", 1)[-1]
+        if last in READS_KEY and node.args:
+            self._key_argument(node.args[-1 if "." in callee and last != "getattr" else min(1, len(node.args) - 1)], node.lineno)
+            if len(node.args) > 1:
+                self._key_argument(node.args[0 if "." in callee else 1], node.lineno)
+        state = self._function
+        if state is not None and state.owner is not None:
+            self._receiver_call(callee, last, node, state)
+        if state is None:
+            self._effect("call", node.lineno, callee, node)
+        else:
+            effect = effect_of("argv_call", callee, node)
+            if effect:
+                self._effect("argv_call", node.lineno, callee, node)
+        loop = state.modules.loops.get(callee) if state else None
+        call = CallFacts(
+            line=node.lineno,
+            callee=loop or callee,
+            scope=".".join(self._scope),
+            positional=sum(not isinstance(a, ast.Starred) for a in node.args),
+            keywords=[k.arg for k in node.keywords if k.arg],
+            star=any(isinstance(a, ast.Starred) for a in node.args),
+            double_star=[dotted(k.value) or "?" for k in node.keywords if k.arg is None],
+            guarded=self._guard > 0,
+        )
+        (state.calls if state is not None else self._module_calls).append(call)
+
+    def _receiver_call(self, callee: str, last: str, node: ast.Call, state: _Function) -> None:
+        """`setattr(self, ..)`, `hasattr(self, ..)`, `self.register_buffer("x", ..)`: attributes set or known by name."""
+        owner = state.owner
+        assert owner is not None
+        first = node.args[0] if node.args else None
+        if callee in ("setattr", "hasattr", "getattr", "delattr", "object.__setattr__") and len(node.args) > 1:
+            if isinstance(first, ast.Name) and first.id == state.receiver:
+                name = string_of(node.args[1])
+                if name is not None and callee != "getattr":
+                    _add(owner.self_sets, name)
+                elif name is None and callee in ("setattr", "object.__setattr__"):
+                    owner.dynamic = True
+        elif last in SETS_ATTRIBUTE and callee.partition(".")[0] == state.receiver:
+            name = string_of(first)
+            if name is not None:
+                _add(owner.self_sets, name)
+            else:
+                owner.dynamic = True
+        elif callee == "vars" and isinstance(first, ast.Name) and first.id == state.receiver:
+            owner.dynamic = True
+
+    def _key_argument(self, node: ast.expr, line: int) -> None:
+        text = string_of(node)
+        if text is not None:
+            self.facts.keys_read.setdefault(text, line)
+
+    def _effect(self, trigger: str, line: int, detail: str, node: ast.AST | None) -> None:
+        effect = effect_of(trigger, detail, node)
+        if effect is None:
+            return
+        effect.line = line
+        effect.guarded = self._guard > 0 or self._import_guard > 0 or self._type_checking > 0
+        effect.function = self._function.facts.qualname if self._function else None
+        self.facts.effects.append(effect)
+
+
+def _add(names: list[str], name: str) -> None:
+    if name not in names:
+        names.append(name)
+
+
+def _decorator_text(node: ast.expr) -> str | None:
+    return dotted(node.func) if isinstance(node, ast.Call) else dotted(node)
+
+
+def _catches_import_error(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any((dotted(t) or "").rsplit(".", 1)[-1] in IMPORT_ERRORS for t in types)
+
+
+_HANDLERS: dict[type[ast.AST], Callable[[ModuleReader, Any], None]] = {
+    ast.FunctionDef: ModuleReader._function_def,
+    ast.AsyncFunctionDef: ModuleReader._function_def,
+    ast.ClassDef: ModuleReader._class_def,
+    ast.Import: ModuleReader._import,
+    ast.ImportFrom: ModuleReader._import_from,
+    ast.Assign: ModuleReader._assign,
+    ast.AnnAssign: ModuleReader._assign,
+    ast.AugAssign: ModuleReader._assign,
+    ast.For: ModuleReader._for,
+    ast.AsyncFor: ModuleReader._for,
+    ast.With: ModuleReader._with,
+    ast.AsyncWith: ModuleReader._with,
+    ast.If: ModuleReader._if,
+    ast.While: ModuleReader._while,
+    ast.Try: ModuleReader._try,
+    ast.Expr: ModuleReader._expr_statement,
+}
+if hasattr(ast, "TryStar"):
+    _HANDLERS[ast.TryStar] = ModuleReader._try

@@ -1,0 +1,163 @@
+"""Which Python files of the target are read, and the cache of what was read from them."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import json
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..facts.codec import from_json, to_json
+from ..facts.source import ModuleFacts
+from .module_reader import ModuleReader
+
+CACHE_FORMAT = 1
+MAX_BYTES = 5_000_000
+"""A Python file above this size is generated data, not a plugin; it is reported as unreadable."""
+
+
+class Project:
+    """The Python side of a target repo. Reads files on demand, each once, and follows imports inside the repo."""
+
+    def __init__(self, repo: Path, package: str = "mindspeed_mm", cache: Path | None = None) -> None:
+        self.repo = repo
+        self.package = package
+        self.files = list(_python_files(repo, package))
+        self._file_set = set(self.files)
+        self.modules: dict[str, ModuleFacts] = {}
+        self._cache_file = cache
+        self._cache = _load_cache(cache)
+        self._changed = False
+
+    def read(self, paths: Iterable[str]) -> None:
+        """Read these files and everything of the repo they import, however indirectly."""
+        pending = list(paths)
+        with _no_gc():
+            while pending:
+                path = pending.pop()
+                if path in self.modules:
+                    continue
+                facts = self._read_file(path)
+                self.modules[path] = facts
+                pending.extend(self._imported_files(facts))
+
+    def below(self, folder: str) -> list[str]:
+        """Every Python file below a folder of the repo."""
+        prefix = folder.rstrip("/") + "/"
+        return [path for path in self.files if path.startswith(prefix)]
+
+    def save_cache(self) -> None:
+        """Write what was read in this run for the next one; a cache that cannot be written is no error."""
+        if self._cache_file is None or not self._changed:
+            return
+        payload = {"format": CACHE_FORMAT, "files": self._cache}
+        temporary = self._cache_file.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self._cache_file.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(payload, separators=(",", ":")), encoding="utf-8")
+            temporary.replace(self._cache_file)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+
+    def _imported_files(self, facts: ModuleFacts) -> Iterator[str]:
+        for item in facts.imports:
+            if item.module.split(".", 1)[0] != self.package:
+                continue
+            yield from self._files_of(item.module)
+            if item.name and item.name != "*":
+                yield from self._files_of(f"{item.module}.{item.name}", parents=False)
+
+    def _files_of(self, module: str, parents: bool = True) -> Iterator[str]:
+        """The files that importing a module runs: its own and, with `parents`, the packages above it."""
+        base = module.replace(".", "/")
+        for candidate in (f"{base}.py", f"{base}/__init__.py"):
+            if candidate in self._file_set:
+                yield candidate
+        while parents and "/" in base:
+            base = base.rsplit("/", 1)[0]
+            if f"{base}/__init__.py" in self._file_set:
+                yield f"{base}/__init__.py"
+
+    def _read_file(self, path: str) -> ModuleFacts:
+        full = self.repo / path
+        try:
+            status = full.stat()
+        except OSError as error:
+            return _unreadable(path, error.strerror or "unreadable")
+        stamp = [status.st_mtime_ns, status.st_size]
+        kept = self._cache.get(path)
+        if kept is not None and kept[0] == stamp:
+            return from_json(ModuleFacts, kept[1])
+        facts = read_module(full, path)
+        self._cache[path] = [stamp, to_json(facts)]
+        self._changed = True
+        return facts
+
+
+def module_name(path: str) -> tuple[str, bool]:
+    """Dotted module name of a file, and whether it is a package's `__init__.py`."""
+    parts = path.removesuffix(".py").split("/")
+    if parts[-1] == "__init__":
+        return ".".join(parts[:-1]), True
+    return ".".join(parts), False
+
+
+def read_module(full: Path, path: str) -> ModuleFacts:
+    """Read one file. A file that cannot be read or parsed gives facts with `syntax_error` set."""
+    try:
+        source = full.read_bytes()
+    except OSError as error:
+        return _unreadable(path, error.strerror or "unreadable")
+    if len(source) > MAX_BYTES:
+        return _unreadable(path, f"{len(source)} bytes")
+    name, is_package = module_name(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source, filename=path)
+        return ModuleReader(path, name, is_package).read(tree)
+    except SyntaxError as error:
+        return _unreadable(path, error.msg or "invalid syntax", error.lineno or 1)
+    except (ValueError, RecursionError, MemoryError) as error:
+        return _unreadable(path, str(error) or type(error).__name__)
+
+
+def _unreadable(path: str, reason: str, line: int = 1) -> ModuleFacts:
+    name, is_package = module_name(path)
+    return ModuleFacts(path=path, name=name, is_package=is_package, dynamic=True, syntax_error=(line, reason))
+
+
+def _python_files(repo: Path, package: str) -> Iterator[str]:
+    """Every `.py` below the package, links not followed (a link loop must not hang the scan)."""
+    for folder, folders, names in os.walk(repo / package):
+        folders[:] = sorted(f for f in folders if f != "__pycache__" and not f.startswith("."))
+        relative = Path(folder).relative_to(repo).as_posix()
+        for name in sorted(names):
+            if name.endswith(".py"):
+                yield f"{relative}/{name}"
+
+
+def _load_cache(path: Path | None) -> dict[str, list]:  # type: ignore[type-arg]
+    if path is None:
+        return {}
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return dict(data["files"]) if data["format"] == CACHE_FORMAT else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+@contextmanager
+def _no_gc() -> Iterator[None]:
+    """ASTs are trees without cycles: collecting while they are built is a third of the parsing time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
