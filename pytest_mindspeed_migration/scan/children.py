@@ -17,20 +17,34 @@ class LocalModules:
     def __init__(self) -> None:
         self.callees: dict[str, list[str]] = {}
         self.lists: dict[str, list[str]] = {}
-        self.loops: dict[str, str] = {}  # loop variable -> "self.layers[]"
+        self.loops: dict[str, str] = {}  # loop variable -> "self.layers[]"; registry result -> "<model_register>"
 
     def assign(self, name: str, value: ast.expr) -> None:
         """`name = value`."""
-        if isinstance(value, (ast.List, ast.ListComp)):
+        register = _register_lookup(value)
+        if register is not None:
+            self.loops[name] = f"<{register}>"
+        elif isinstance(value, (ast.List, ast.ListComp)):
             self.lists[name] = _elements(value, self)
         elif isinstance(value, (ast.Call, ast.IfExp)) or (isinstance(value, ast.Name) and value.id in self.callees):
             self.callees[name] = self.callees.get(name, []) + [
                 child.callee for child in children_of(name, value, self, 0, None, "") if not child.container
             ]
 
+    def stands_for(self, callee: str) -> str:
+        """The callee with a loop variable or the result of a register look-up put in its place."""
+        root, dot, rest = callee.partition(".")
+        known = self.loops.get(root)
+        return callee if known is None or (dot and not known.startswith("<")) else f"{known}{dot}{rest}"
+
     def append(self, node: ast.expr) -> None:
         """`name.append(Class(...))` as a statement."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append" and node.args:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "append"
+            and node.args
+        ):
             name = dotted(node.func.value)
             if name in self.lists:
                 self.lists[name].extend(_callees(node.args[0], self))
@@ -50,7 +64,13 @@ class LocalModules:
         while isinstance(iterable, ast.Subscript) and isinstance(iterable.slice, ast.Slice):
             iterable = iterable.value
         text = dotted(iterable)
-        if isinstance(target, ast.Name) and text and receiver and text.startswith(f"{receiver}.") and text.count(".") == 1:
+        if (
+            isinstance(target, ast.Name)
+            and text
+            and receiver
+            and text.startswith(f"{receiver}.")
+            and text.count(".") == 1
+        ):
             self.loops[target.id] = f"{text}[]"
 
 
@@ -93,6 +113,13 @@ def children_of(
     if isinstance(value, (ast.BoolOp, ast.Subscript, ast.Await)):
         return [child(UNKNOWN)]
     return []
+
+
+def _register_lookup(node: ast.expr) -> str | None:
+    """`model_register.get(model_id)`: the name of the register."""
+    callee = dotted(node.func) if isinstance(node, ast.Call) else None
+    register, _, method = (callee or "").rpartition(".")
+    return register if method == "get" and register.endswith("register") else None
 
 
 def _elements(node: ast.expr, local: LocalModules) -> list[str]:

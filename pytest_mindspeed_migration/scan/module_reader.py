@@ -213,7 +213,9 @@ class ModuleReader:
 
     def _add_import(self, line: int, module: str, name: str | None, bound: str) -> None:
         function = self._function.facts.qualname if self._function else None
-        scope = "type_checking" if self._type_checking else "function" if function else "class" if self._class else "module"
+        scope = (
+            "type_checking" if self._type_checking else "function" if function else "class" if self._class else "module"
+        )
         guarded = self._import_guard > 0 or self._guard > 0
         self.facts.imports.append(ImportFacts(line, module, name, bound, scope, guarded, function))  # type: ignore[arg-type]
         if bound != "*":
@@ -411,7 +413,9 @@ class ModuleReader:
             return
         last = callee.rsplit(".", 1)[-1]
         if last in READS_KEY and node.args:
-            self._key_argument(node.args[-1 if "." in callee and last != "getattr" else min(1, len(node.args) - 1)], node.lineno)
+            self._key_argument(
+                node.args[-1 if "." in callee and last != "getattr" else min(1, len(node.args) - 1)], node.lineno
+            )
             if len(node.args) > 1:
                 self._key_argument(node.args[0 if "." in callee else 1], node.lineno)
         state = self._function
@@ -423,10 +427,9 @@ class ModuleReader:
             effect = effect_of("argv_call", callee, node)
             if effect:
                 self._effect("argv_call", node.lineno, callee, node)
-        loop = state.modules.loops.get(callee) if state else None
         call = CallFacts(
             line=node.lineno,
-            callee=loop or callee,
+            callee=state.modules.stands_for(callee) if state else callee,
             scope=".".join(self._scope),
             positional=sum(not isinstance(a, ast.Starred) for a in node.args),
             keywords=[k.arg for k in node.keywords if k.arg],

@@ -26,6 +26,7 @@ class Project:
     def __init__(self, repo: Path, package: str = "mindspeed_mm", cache: Path | None = None) -> None:
         self.repo = repo
         self.package = package
+        self.core = f"{package}/fsdp/"
         self.files = list(_python_files(repo, package))
         self._file_set = set(self.files)
         self.modules: dict[str, ModuleFacts] = {}
@@ -34,7 +35,11 @@ class Project:
         self._changed = False
 
     def read(self, paths: Iterable[str]) -> None:
-        """Read these files and everything of the repo they import, however indirectly."""
+        """Read these files and what they import, however indirectly, inside the FSDP2 package.
+
+        A file outside it (the older Megatron-style stack) is read, so that names imported from it can be checked, but
+        its own imports are not followed: they belong to the other stack.
+        """
         pending = list(paths)
         with _no_gc():
             while pending:
@@ -43,7 +48,8 @@ class Project:
                     continue
                 facts = self._read_file(path)
                 self.modules[path] = facts
-                pending.extend(self._imported_files(facts))
+                if path.startswith(self.core):
+                    pending.extend(self._imported_files(facts))
 
     def below(self, folder: str) -> list[str]:
         """Every Python file below a folder of the repo."""

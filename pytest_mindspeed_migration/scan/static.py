@@ -1,0 +1,78 @@
+"""The static scan: a target repo in, `StaticFacts` out. Reads files, runs nothing."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..checks.view import FRAMEWORK
+from ..facts.static import RepoFacts, StaticFacts, TargetFacts
+from .project import Project
+from .targets import discover, discover_framework_files
+
+ENTRY = "mindspeed_mm/fsdp/train/trainer.py"
+"""The trainer of the FSDP2 stack: where a target without a launch script starts."""
+
+
+def scan(repo: Path, names: Sequence[str] | None = None, cache: Path | None = None) -> StaticFacts:
+    """Scan a target repo.
+
+    Args:
+        repo: the checkout.
+        names: exact names of the targets whose plugins are read; None reads all, with the framework's own files.
+        cache: file that keeps what was read from each Python file between runs; None reads everything anew.
+    """
+    found = discover(repo)
+    facts = StaticFacts(
+        repo=repo_facts(repo), targets=found.targets, configs=found.configs, scripts=found.scripts, docs=found.docs
+    )
+    project = Project(repo, facts.repo.package, cache)
+    facts.files = project.files
+    everything = names is None or FRAMEWORK in names
+    chosen = found.targets if everything else [target for target in found.targets if target.name in (names or ())]
+    project.read([path for target in chosen for path in entry_files(facts, project, target)])
+    if everything:
+        project.read(project.below("mindspeed_mm/fsdp"))
+        more = discover_framework_files(repo)
+        facts.scripts.update(more.scripts)
+        facts.docs.update(more.docs)
+    project.save_cache()
+    facts.modules = dict(sorted(project.modules.items()))
+    return facts
+
+
+def entry_files(facts: StaticFacts, project: Project, target: TargetFacts) -> list[str]:
+    """The files a target starts from: its trainer and everything below its plugin entries."""
+    known = set(project.files)
+    paths = [path for path in (target.trainer, ENTRY) if path in known]
+    config = facts.configs.get(target.config) if target.config else None
+    plugins = config.get("training.plugin") if config else None
+    for entry in plugins if isinstance(plugins, list) else [plugins]:
+        if isinstance(entry, str):
+            folder = entry.replace(".", "/") if "/" not in entry else entry
+            folder = folder.strip("/.").removesuffix("/")
+            paths.extend(project.below(folder))
+            paths.extend(path for path in (f"{folder}.py", f"{folder.removesuffix('/py')}.py") if path in known)
+    return paths
+
+
+def repo_facts(repo: Path) -> RepoFacts:
+    """Commit and state of the checkout, and what is wrong when it is not a MindSpeed-MM checkout."""
+    if not (repo / "mindspeed_mm" / "fsdp").is_dir():
+        return RepoFacts(problem="not_mindspeed_mm")
+    head = _git(repo, "rev-parse", "HEAD")
+    top = _git(repo, "rev-parse", "--show-toplevel")
+    if head is None or top is None or Path(top).resolve() != repo.resolve():
+        return RepoFacts()
+    return RepoFacts(commit=head, dirty=bool(_git(repo, "status", "--porcelain", "--untracked-files=no")))
+
+
+def _git(repo: Path, *arguments: str) -> str | None:
+    try:
+        run = subprocess.run(
+            ["git", "-C", str(repo), *arguments], capture_output=True, text=True, timeout=10, errors="replace"
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return run.stdout.strip() if run.returncode == 0 else None
