@@ -24,7 +24,7 @@ class CommandFacts:
     program: str | None  # path of the Python program it starts
     config: str | None  # the YAML handed to it
     options: dict[str, str] = field(default_factory=dict)  # launcher options, "--nproc_per_node" -> "16"
-    repeated_options: list[str] = field(default_factory=list)
+    repeated_options: dict[str, list[str]] = field(default_factory=dict)  # option given more than once -> its values
     arguments: list[str] = field(default_factory=list)  # of the program
 
 

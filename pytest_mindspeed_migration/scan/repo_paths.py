@@ -1,0 +1,63 @@
+"""Which file of the target repo a path means that a script or a document writes down."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from functools import lru_cache
+from pathlib import Path
+
+REPO_NAME = "MindSpeed-MM"
+"""Name under which documents clone the target repo; what follows it in a path is relative to the repo."""
+
+_PLACEHOLDER = re.compile(
+    r"[<>${}*?\[\]\x1f]|\.\.\.|(?<![a-z])x{2,}(?![a-z])|(?<![a-z])xb(?![a-z])|(?<![a-z])x{2,}b(?![a-z])"
+    r"|path[/_]to|your[_-]|(?<![a-z])n?umb(?![a-z])|local_path",
+    re.IGNORECASE,
+)
+
+
+def is_placeholder(path: str) -> bool:
+    """Whether the path is a pattern for the reader to fill in (`qwen3vl_xxB.sh`, `/path/to/x`, `<name>`, `*.json`)."""
+    return _PLACEHOLDER.search(path) is not None
+
+
+def resolve(path: str, cwd: str | None) -> str | None:
+    """The repo-relative form of a path, None when it lies outside the repo or cannot be known.
+
+    Args:
+        path: as written, after expansion of variables.
+        cwd: folder of the repo the reader is in, "" for the root, None when that is unknown.
+    """
+    parts = path.split("/")
+    if REPO_NAME in parts[:-1]:
+        after = parts[len(parts) - parts[::-1].index(REPO_NAME) :]
+        return _inside(posixpath.normpath("/".join(after)) if after else "")
+    if path.startswith(("/", "~")) or cwd is None or not path:
+        return None
+    return _inside(posixpath.normpath(posixpath.join(cwd, path)))
+
+
+def _inside(path: str) -> str | None:
+    if path == ".":
+        return ""
+    return None if path == ".." or path.startswith(("../", "/")) else path
+
+
+def exists(repo: Path, rel: str) -> bool:
+    """Whether the repo has that file or folder; a symlink loop or an impossible name is no file."""
+    try:
+        return os.path.exists(os.path.join(repo, rel))
+    except ValueError:
+        return False
+
+
+@lru_cache(maxsize=8)
+def top_folders(repo: Path) -> frozenset[str]:
+    """Names of the folders at the root of the repo."""
+    try:
+        with os.scandir(repo) as entries:
+            return frozenset(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+    except OSError:
+        return frozenset()
