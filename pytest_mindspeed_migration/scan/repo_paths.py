@@ -13,7 +13,8 @@ REPO_NAME = "MindSpeed-MM"
 
 _PLACEHOLDER = re.compile(
     r"[<>${}*?\[\]\x1f]|\.\.\.|(?<![a-z])x{2,}(?![a-z])|(?<![a-z])xb(?![a-z])|(?<![a-z])x{2,}b(?![a-z])"
-    r"|path[/_]to|your[_-]|(?<![a-z])n?umb(?![a-z])|local_path",
+    r"|path[/_]to|your[_-]|(?<![a-z])n?umb(?![a-z])|local_path"
+    r"|(?:^|[/_])(?:custom|my|new|model_name|model_id)(?=[/_.])",
     re.IGNORECASE,
 )
 
