@@ -256,7 +256,7 @@ class _Reader:
         return repo_paths.exists(self.repo, path)
 
     def _names_folder(self, path: str) -> bool:
-        """Whether the repo has the folder the file should be in: then the repo is meant, not a clone of something else."""
+        """Whether the repo has the folder the file should be in: then the repo is meant, not some other clone."""
         folder = posixpath.dirname(path)
         return "/" in folder and self._exists(folder)
 

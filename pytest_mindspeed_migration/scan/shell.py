@@ -23,7 +23,23 @@ _MAX_NESTING = 5
 
 _PACKAGE = "mindspeed_mm"
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "fi", "do", "done", "while", "until", "!", "{", "}", "esac"})
-_PREFIXES = frozenset({"nohup", "exec", "sudo", "time", "env", "command"})
+_WRAPPERS = frozenset(
+    {
+        "nohup",
+        "exec",
+        "sudo",
+        "time",
+        "env",
+        "command",
+        "stdbuf",
+        "numactl",
+        "taskset",
+        "timeout",
+        "nice",
+        "setsid",
+        "srun",
+    }
+)
 _DECLARERS = frozenset({"export", "local", "declare", "readonly", "typeset"})
 _LAUNCHERS = frozenset({"torchrun", "msrun", "deepspeed", "mpirun", "accelerate"})
 _PYTHON = re.compile(r"python[\d.]*")
@@ -134,11 +150,7 @@ class _Reader:
 
     def _command(self, command: Command, words: list[Word]) -> None:
         fields = [(self._self_path(text), word.line) for word in words for text in expand(word, self.variables)]
-        while fields and fields[0][0] in _PREFIXES:
-            fields = fields[1:]
-            while fields and (match := _ASSIGNED.fullmatch(fields[0][0])):
-                self.facts.environment[match[1]] = _shown(match[2])
-                fields = fields[1:]
+        fields = self._unwrapped(fields)
         if not fields:
             return
         name = posixpath.basename(fields[0][0])
@@ -165,6 +177,17 @@ class _Reader:
             return
         if name not in _SILENT and name not in ("cp", "ln", "cd", "pushd", *_DECLARERS):
             self._argument_references([(fields[0]), *arguments] if "/" in fields[0][0] else arguments)
+
+    def _unwrapped(self, fields: list[tuple[str, int]]) -> list[tuple[str, int]]:
+        """The command behind `env X=1`, `nohup`, `stdbuf -oL`, ...: from the launcher on, when there is one."""
+        if not fields or fields[0][0] not in _WRAPPERS:
+            return fields
+        names = [posixpath.basename(text) for text, _ in fields]
+        start = next((n for n, name in enumerate(names) if name in _LAUNCHERS or _PYTHON.fullmatch(name)), 1)
+        for text, _ in fields[:start]:
+            if match := _ASSIGNED.fullmatch(text):
+                self.facts.environment[match[1]] = _shown(match[2])
+        return fields[start:]
 
     def _declare(self, words: list[Word], exported: bool) -> None:
         for word in words:
