@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..facts.source import ClassFacts, FunctionFacts, ImportFacts, ModuleFacts
+from ..facts.source import CallFacts, ClassFacts, FunctionFacts, ImportFacts, ModuleFacts
+from ..facts.static import StaticFacts
+from .memo import per_facts
 
 _DEPTH = 12
 """Longest chain of re-exports that is followed."""
@@ -36,6 +38,7 @@ class Index:
         self._functions: dict[str, dict[str, FunctionFacts]] = {}
         self._classes: dict[str, dict[str, ClassFacts]] = {}
         self._imports: dict[str, dict[str, list[ImportFacts]]] = {}
+        self._calls: dict[str, dict[str, list[CallFacts]]] = {}
         self._linear: dict[tuple[str, str], tuple[list[tuple[str, ClassFacts]], list[str]]] = {}
 
     @cached_property
@@ -63,6 +66,25 @@ class Index:
         """File of a module, None for a namespace folder or a missing module."""
         base = module.replace(".", "/")
         return next((p for p in (f"{base}.py", f"{base}/__init__.py") if p in self._files), None)
+
+    def parents(self, module: str) -> list[str]:
+        """The packages above a module, outermost first."""
+        parts = module.split(".")
+        return [".".join(parts[:count]) for count in range(1, len(parts))]
+
+    def names_module(self, package: str, name: str) -> bool:
+        """Whether a package's own name `name` is bound by importing its submodule of that name."""
+        return any(f"{item.module}.{item.name}" == f"{package}.{name}" for item in self.imports(package).get(name, []))
+
+    def calls_in(self, module: str, scope: str) -> list[CallFacts]:
+        """Calls written in a function (its qualname) or, with "", at module level (class bodies included)."""
+        if module not in self._calls:
+            found: dict[str, list[CallFacts]] = {}
+            facts = self.modules.get(module)
+            for call in facts.calls if facts else []:
+                found.setdefault(call.scope if call.scope in self.functions(module) else "", []).append(call)
+            self._calls[module] = found
+        return self._calls[module].get(scope, [])
 
     def functions(self, module: str) -> dict[str, FunctionFacts]:
         """Functions and methods of a module by qualname; of a name defined twice, the last."""
@@ -201,7 +223,9 @@ class Index:
                 chain.extend(item for item in more if item not in chain)
                 foreign.extend(name for name in outside if name not in foreign)
             elif base != "object":
-                foreign.append(target.full if target is not None and target.kind == "external" else "?" if base == "?" else base)
+                foreign.append(
+                    target.full if target is not None and target.kind == "external" else "?" if base == "?" else base
+                )
         return chain, foreign
 
     def method(self, ref: Ref, name: str, skip_first: bool = False) -> tuple[str, FunctionFacts] | None:
@@ -218,3 +242,9 @@ class Index:
         for facts in self.modules.values():
             for item in facts.classes:
                 yield facts, item
+
+
+@per_facts
+def index_of(facts: StaticFacts) -> Index:
+    """The index of a set of facts."""
+    return Index(facts.modules.values(), facts.files, facts.repo.package)

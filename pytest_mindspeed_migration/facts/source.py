@@ -30,6 +30,7 @@ class FunctionFacts:
     decorators: list[str] = field(default_factory=list)  # dotted source text
     annotations: dict[str, str] = field(default_factory=dict)  # parameter -> annotation source text
     aliases: dict[str, list[str]] = field(default_factory=dict)  # local name -> names it is assigned from as they are
+    keys: list[str] = field(default_factory=list)  # attributes and string keys it reads, `self.x` itself left out
     patches: list[str] = field(default_factory=list)  # attributes of other modules it assigns (`torch.x.y = ...`)
 
 
@@ -44,6 +45,8 @@ class ImportFacts:
     scope: Literal["module", "class", "function", "type_checking"] = "module"
     guarded: bool = False  # inside `try` with a handler that catches ImportError, or under a condition
     function: str | None = None  # qualname of the enclosing function
+    tolerated: bool = False  # a handler around it survives ImportError
+    dynamic: bool = False  # `import_module("a.b")`: binds no name
 
 
 @dataclass
@@ -131,7 +134,7 @@ class EffectFacts:
 
 @dataclass
 class NameFacts:
-    """A name used without a binding. `quoted`: only inside a string annotation, so never evaluated."""
+    """A name used without a binding. `quoted`: only in an annotation or string that is never evaluated."""
 
     name: str
     line: int
@@ -158,5 +161,7 @@ class ModuleFacts:
     registrations: list[RegistrationFacts] = field(default_factory=list)
     effects: list[EffectFacts] = field(default_factory=list)
     unbound: list[NameFacts] = field(default_factory=list)
+    attrs_set: list[str] = field(default_factory=list)  # attributes set on anything but `self` of the own class
+    named_modules: list[str] = field(default_factory=list)  # modules of the same package named in string constants
     keys_read: dict[str, int] = field(default_factory=dict)  # attribute or string key read anywhere -> first line
     keys_passed: dict[str, int] = field(default_factory=dict)  # keyword of a call or parameter name -> first line

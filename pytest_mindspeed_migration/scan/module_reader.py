@@ -23,6 +23,7 @@ from .registrations import collator_table, decorator_registration, statement_reg
 
 READS_KEY = {"get", "pop", "setdefault", "getattr", "hasattr"}
 SETS_ATTRIBUTE = {"register_buffer", "register_parameter", "add_module", "register_module"}
+_OWN_NAMES = ("__package__", "__name__")
 IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException", "AttributeError", "NameError"}
 
 
@@ -36,6 +37,8 @@ class _Function:
         self.locals: set[str] = set()
         self.definitions: set[str] = set()  # nested functions and imports: callable by name
         self.calls: list[CallFacts] = []
+        self.keys: set[str] = set()
+        self.plain: set[str] = set()  # names whose attributes are no configuration keys: the receiver, foreign modules
         self.modules = LocalModules()
 
 
@@ -53,7 +56,9 @@ class ModuleReader:
         self._type_checking = 0
         self._bound: dict[str, int] = {}
         self._strings: dict[str, str] = {}  # module-level NAME = "text"
+        self._foreign: set[str] = set()  # modules imported as `import x`
         self._module_calls: list[CallFacts] = []
+        self._package = name.partition(".")[0] + "."
 
     def read(self, tree: ast.Module) -> ModuleFacts:
         """Read the whole module."""
@@ -76,8 +81,13 @@ class ModuleReader:
             self._children(node)
 
     def _body(self, statements: list[ast.stmt]) -> None:
+        returns = 0
         for statement in statements:
             self._statement(statement)
+            if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Return):
+                self._guard += 1  # what follows only runs when this early return does not
+                returns += 1
+        self._guard -= returns
 
     def _children(self, node: ast.AST) -> None:
         for child in ast.iter_child_nodes(node):
@@ -146,12 +156,14 @@ class ModuleReader:
         state = _Function(facts, receiver, owner)
         state.locals.update(facts.signature.params, facts.signature.kwonly)
         state.locals.update(n for n in (facts.signature.varargs, facts.signature.varkw) if n)
-        outer_guard, outer_conditions = self._guard, self._conditions
-        self._function, self._class, self._guard, self._conditions = state, None, 0, []
+        state.plain = {receiver, *self._foreign} if receiver else self._foreign
+        outer_guard, outer_conditions, outer_import_guard = self._guard, self._conditions, self._import_guard
+        self._function, self._class, self._guard, self._conditions, self._import_guard = state, None, 0, [], 0
         self._body(node.body)
         self._function, self._class = outer_function, outer_class
-        self._guard, self._conditions = outer_guard, outer_conditions
+        self._guard, self._conditions, self._import_guard = outer_guard, outer_conditions, outer_import_guard
         self._scope.pop()
+        facts.keys = sorted(state.keys)
         self._keep_calls(state, outer_function)
 
     def _keep_calls(self, state: _Function, outer: _Function | None) -> None:
@@ -216,9 +228,12 @@ class ModuleReader:
         scope = (
             "type_checking" if self._type_checking else "function" if function else "class" if self._class else "module"
         )
-        guarded = self._import_guard > 0 or self._guard > 0
-        self.facts.imports.append(ImportFacts(line, module, name, bound, scope, guarded, function))  # type: ignore[arg-type]
-        if bound != "*":
+        tolerated = self._import_guard > 0
+        guarded = tolerated or self._guard > 0
+        self.facts.imports.append(
+            ImportFacts(line, module, name, bound, scope, guarded, function, tolerated)  # type: ignore[arg-type]
+        )
+        if bound not in ("", "*"):
             self._bind(bound)
             if self._function is not None:
                 self._function.definitions.add(bound)
@@ -284,6 +299,7 @@ class ModuleReader:
             if state and state.owner and isinstance(node.value, ast.Name) and node.value.id == state.receiver:
                 _add(state.owner.self_sets, node.attr)
             else:
+                _add(self.facts.attrs_set, node.attr)
                 self._expression(node.value)
         else:
             self._expression(node)
@@ -326,10 +342,11 @@ class ModuleReader:
 
     def _try(self, node: Any) -> None:
         survives = any(_catches_import_error(handler) for handler in node.handlers)
+        conditional = any(not isinstance(handler.body[-1], ast.Raise) for handler in node.handlers)
         self._import_guard += survives
-        self._guard += 1
+        self._guard += conditional
         self._body(node.body)
-        self._guard -= 1
+        self._guard -= conditional
         self._import_guard -= survives
         with self._guarded():
             for handler in node.handlers:
@@ -363,6 +380,8 @@ class ModuleReader:
                 if node.attr not in keys:
                     keys[node.attr] = node.lineno
                 value = node.value
+                if state is not None and not (type(value) is ast.Name and value.id in state.plain):
+                    state.keys.add(node.attr)
                 if type(value) is ast.Name:
                     if state is not None and state.owner is not None and value.id == receiver:
                         owner = state.owner
@@ -375,7 +394,12 @@ class ModuleReader:
                 else:
                     stack.append(value)
                 continue
-            if kind is ast.Name or kind is ast.Constant:
+            if kind is ast.Name:
+                continue
+            if kind is ast.Constant:
+                assert isinstance(node, ast.Constant)
+                if type(node.value) is str and node.value.startswith(self._package):
+                    self._module_name(node.value)
                 continue
             if kind is ast.Call:
                 assert isinstance(node, ast.Call)
@@ -384,12 +408,12 @@ class ModuleReader:
                 assert isinstance(node, ast.Subscript)
                 text = string_of(node.slice)
                 if text is not None:
-                    keys.setdefault(text, node.lineno)
+                    self._key(text, node.lineno)
             elif kind is ast.Compare:
                 assert isinstance(node, ast.Compare)
                 text = string_of(node.left)
                 if text is not None and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-                    keys.setdefault(text, node.lineno)
+                    self._key(text, node.lineno)
             elif kind is ast.NamedExpr:
                 assert isinstance(node, ast.NamedExpr)
                 self._target(node.target)
@@ -419,6 +443,10 @@ class ModuleReader:
             if len(node.args) > 1:
                 self._key_argument(node.args[0 if "." in callee else 1], node.lineno)
         state = self._function
+        if last == "import_module" and callee in ("importlib.import_module", "import_module"):
+            self._import_call(node)
+        elif last == "setattr" and len(node.args) > 1 and string_of(node.args[1]):
+            _add(self.facts.attrs_set, string_of(node.args[1]) or "")
         if state is not None and state.owner is not None:
             self._receiver_call(callee, last, node, state)
         if state is None:
@@ -460,10 +488,31 @@ class ModuleReader:
         elif callee == "vars" and isinstance(first, ast.Name) and first.id == state.receiver:
             owner.dynamic = True
 
+    def _module_name(self, text: str) -> None:
+        """A dotted name of the own package in a string constant."""
+        if text.replace(".", "_").isidentifier():
+            _add(self.facts.named_modules, text)
+
+    def _import_call(self, node: ast.Call) -> None:
+        """`importlib.import_module("a.b")`, also in its relative form with `__package__` or `__name__`."""
+        text = string_of(node.args[0]) if node.args else None
+        level = len(text) - len(text.lstrip(".")) if text else 0
+        if text is None or (level and dotted(node.args[1] if len(node.args) > 1 else None) not in _OWN_NAMES):
+            return
+        module = self._absolute(ast.ImportFrom(text[level:], [], level)) if level else text
+        if module is not None:
+            self._add_import(node.lineno, module, None, "")
+            self.facts.imports[-1].dynamic = True
+
     def _key_argument(self, node: ast.expr, line: int) -> None:
         text = string_of(node)
         if text is not None:
-            self.facts.keys_read.setdefault(text, line)
+            self._key(text, line)
+
+    def _key(self, text: str, line: int) -> None:
+        self.facts.keys_read.setdefault(text, line)
+        if self._function is not None:
+            self._function.keys.add(text)
 
     def _effect(self, trigger: str, line: int, detail: str, node: ast.AST | None) -> None:
         effect = effect_of(trigger, detail, node)
@@ -485,6 +534,9 @@ def _decorator_text(node: ast.expr) -> str | None:
 
 
 def _catches_import_error(handler: ast.ExceptHandler) -> bool:
+    """Whether the handler survives a failing import: one that ends in `raise` only changes the message."""
+    if isinstance(handler.body[-1], ast.Raise):
+        return False
     if handler.type is None:
         return True
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]

@@ -14,8 +14,9 @@ from pathlib import Path
 from ..facts.codec import from_json, to_json
 from ..facts.source import ModuleFacts
 from .module_reader import ModuleReader
+from .names import undefined_names
 
-CACHE_FORMAT = 1
+CACHE_FORMAT = 2
 MAX_BYTES = 5_000_000
 """A Python file above this size is generated data, not a plugin; it is reported as unreadable."""
 
@@ -32,7 +33,8 @@ class Project:
         self.modules: dict[str, ModuleFacts] = {}
         self._cache_file = cache
         self._cache = _load_cache(cache)
-        self._changed = False
+        self._fresh: dict[str, list[int]] = {}  # files read anew, with the stamp they are cached under
+        self._named: set[str] = set()  # files whose undefined names are known
 
     def read(self, paths: Iterable[str]) -> None:
         """Read these files and what they import, however indirectly, inside the FSDP2 package.
@@ -50,6 +52,7 @@ class Project:
                 self.modules[path] = facts
                 if path.startswith(self.core):
                     pending.extend(self._imported_files(facts))
+            self._add_undefined_names()
 
     def below(self, folder: str) -> list[str]:
         """Every Python file below a folder of the repo."""
@@ -58,8 +61,9 @@ class Project:
 
     def save_cache(self) -> None:
         """Write what was read in this run for the next one; a cache that cannot be written is no error."""
-        if self._cache_file is None or not self._changed:
+        if self._cache_file is None or not self._fresh:
             return
+        self._cache.update({path: [stamp, to_json(self.modules[path])] for path, stamp in self._fresh.items()})
         payload = {"format": CACHE_FORMAT, "files": self._cache}
         temporary = self._cache_file.with_suffix(f".{os.getpid()}.tmp")
         try:
@@ -98,10 +102,16 @@ class Project:
         kept = self._cache.get(path)
         if kept is not None and kept[0] == stamp:
             return from_json(ModuleFacts, kept[1])
-        facts = read_module(full, path)
-        self._cache[path] = [stamp, to_json(facts)]
-        self._changed = True
-        return facts
+        self._fresh[path] = stamp
+        return read_module(full, path)
+
+    def _add_undefined_names(self) -> None:
+        """Names no scope binds, of the files that were not in the cache and have not been asked about yet."""
+        paths = [path for path in self._fresh if path not in self._named and self.modules[path].syntax_error is None]
+        self._named.update(paths)
+        if paths:
+            for path, names in undefined_names(self.repo, paths).items():
+                self.modules[path].unbound.extend(names)
 
 
 def module_name(path: str) -> tuple[str, bool]:

@@ -1,0 +1,129 @@
+"""What an import runs: modules and the functions they call at import time, with the way each is reached."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ..facts.source import CallFacts, ImportFacts
+from .index import Index
+
+
+class Certainty(IntEnum):
+    """How sure it is that something runs when the roots are imported."""
+
+    ALWAYS = 0
+    MAYBE = 1  # behind a condition or a `try`
+    LATER = 2  # only when a function is called
+
+
+@dataclass(frozen=True)
+class Node:
+    """A module, or with `function` (its qualname) a function that runs at import."""
+
+    module: str
+    function: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a node is reached: from which node, at which line."""
+
+    origin: Node
+    line: int
+
+
+class Reach:
+    """The closure of a set of modules under import, each node with its certainty and its cause."""
+
+    def __init__(self, index: Index, roots: Iterable[str]) -> None:
+        self._index = index
+        self.certainty: dict[Node, Certainty] = {}
+        self.cause: dict[Node, Step | None] = {}
+        self._close(roots)
+
+    def runs(self, module: str) -> Certainty | None:
+        """How sure it is that importing the roots runs this module; None when nothing imports it."""
+        return self.certainty.get(Node(module))
+
+    def modules(self, at_most: Certainty = Certainty.LATER) -> list[str]:
+        """The modules reached, in the order they were found."""
+        return [node.module for node, level in self.certainty.items() if not node.function and level <= at_most]
+
+    def nodes(self, at_most: Certainty) -> list[Node]:
+        """Modules and functions that run."""
+        return [node for node, level in self.certainty.items() if level <= at_most]
+
+    def way(self, node: Node) -> list[tuple[Node, int]]:
+        """From a root to the node: each node on the way with the line at which it leads on (0 for the last)."""
+        steps = [(node, 0)]
+        while (step := self.cause[steps[0][0]]) is not None:
+            steps.insert(0, (step.origin, step.line))
+        return steps
+
+    def _close(self, roots: Iterable[str]) -> None:
+        queues: dict[Certainty, deque[tuple[Node, Step | None]]] = {level: deque() for level in Certainty}
+        for root in roots:
+            for module in [*self._index.parents(root), root]:
+                queues[Certainty.ALWAYS].append((Node(module), None))
+        for level, queue in queues.items():
+            while queue:
+                node, step = queue.popleft()
+                if node in self.certainty:
+                    continue
+                self.certainty[node], self.cause[node] = level, step
+                for target, line, certainty in self._edges(node):
+                    if target not in self.certainty:
+                        queues[max(level, certainty)].append((target, Step(node, line)))
+
+    def _edges(self, node: Node) -> Iterator[tuple[Node, int, Certainty]]:
+        facts = self._index.modules.get(node.module)
+        if facts is None:
+            return
+        for item in facts.imports:
+            certainty = _certainty(item, node.function)
+            if certainty is not None:
+                for module in imported_modules(self._index, item):
+                    yield Node(module), item.line, certainty
+        for call in self._index.calls_in(node.module, node.function):
+            target = self._called(node.module, call)
+            if target is not None:
+                yield target, call.line, Certainty.MAYBE if call.guarded else Certainty.ALWAYS
+
+    def _called(self, module: str, call: CallFacts) -> Node | None:
+        ref = self._index.resolve(module, call.callee, call.scope)
+        if ref is None:
+            return None
+        if ref.kind == "class":
+            method = self._index.method(ref, "__init__")
+            return Node(method[0], method[1].qualname) if method else None
+        return Node(ref.module, ref.qualname) if ref.kind == "function" else None
+
+
+def imported_modules(index: Index, item: ImportFacts) -> list[str]:
+    """The modules of the repo that one import statement runs, outermost package first; missing ones are left out."""
+    if not index.in_repo(item.module):
+        return []
+    found = [*index.parents(item.module), item.module]
+    child = f"{item.module}.{item.name}"
+    if item.name not in (None, "*") and index.path_of(child):
+        facts = index.modules.get(item.module)
+        if facts is None or item.name not in facts.names or index.names_module(item.module, str(item.name)):
+            found.append(child)
+    return [module for module in found if index.path_of(module)]
+
+
+def _certainty(item: ImportFacts, function: str) -> Certainty | None:
+    """Whether an import runs with the node: with its module, with the function that is called, or later."""
+    if item.scope == "type_checking":
+        return None
+    if item.scope == "function":
+        if function:
+            same = item.function == function
+            return (Certainty.MAYBE if item.guarded else Certainty.ALWAYS) if same else None
+        return Certainty.LATER
+    if function:
+        return None
+    return Certainty.MAYBE if item.guarded else Certainty.ALWAYS

@@ -1,0 +1,140 @@
+"""Undefined names, as ruff sees them: one subprocess over the files that were read, then a look at each place."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageProblem
+from ..facts.source import NameFacts
+
+UNDEFINED, BEFORE_ASSIGNMENT, STAR = "F821", "F823", "F405"
+STAR_DETAIL = "star"
+"""`NameFacts.detail` of a name that only a star import can provide: the check looks it up in the imported modules."""
+DYNAMIC_DETAIL = "dynamic"
+"""`NameFacts.detail` of a name that the file may create at run time through `globals()` or `exec`."""
+
+_CHUNK = 2000
+"""Files of one command line, whose length is limited."""
+_TIMEOUT = 120
+
+
+def undefined_names(repo: Path, paths: Sequence[str]) -> dict[str, list[NameFacts]]:
+    """Names that no scope of their file binds, by file.
+
+    Args:
+        repo: folder the paths are relative to.
+        paths: Python files.
+
+    Raises:
+        UsageProblem: when ruff is not installed or does not answer; undefined names must not pass unseen.
+    """
+    repo = repo.resolve()
+    reports: dict[str, list[dict[str, Any]]] = {}
+    for start in range(0, len(paths), _CHUNK):
+        for item in _ruff(repo, paths[start : start + _CHUNK]):
+            reports.setdefault(Path(item["filename"]).relative_to(repo).as_posix(), []).append(item)
+    return {path: list(_names(repo / path, items)) for path, items in reports.items()}
+
+
+def _ruff(repo: Path, paths: Sequence[str]) -> list[dict[str, Any]]:
+    rules = (UNDEFINED, BEFORE_ASSIGNMENT, STAR)
+    command = [_binary(), "check", "--isolated", "--no-cache", "--ignore-noqa", "--exit-zero", "--no-fix"]
+    command += ["--select", ",".join(rules), "--output-format", "json", "--", *paths]
+    try:
+        run = subprocess.run(command, cwd=repo, capture_output=True, timeout=_TIMEOUT)
+        report = json.loads(run.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise UsageProblem("usage.ruff_failed", error=str(error)) from error
+    return [item for item in report if item["code"] in rules]
+
+
+def _binary() -> str:
+    try:
+        from ruff.__main__ import find_ruff_bin
+
+        return str(find_ruff_bin())
+    except (ImportError, FileNotFoundError):
+        found = shutil.which("ruff")
+        if found is None:
+            raise UsageProblem("usage.ruff_missing") from None
+        return found
+
+
+def _names(full: Path, items: list[dict[str, Any]]) -> Iterator[NameFacts]:
+    try:
+        tree = ast.parse(full.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return
+    places = _Places(tree)
+    seen: set[tuple[str, int]] = set()
+    for item in items:
+        name = item["message"].split("`")[1]  # ruff writes the name between backquotes
+        line, column = item["location"]["row"], item["location"]["column"] - 1
+        if (name, line) in seen or (item["code"] == BEFORE_ASSIGNMENT and places.in_loop(line, column)):
+            continue  # in a loop, an earlier round may have assigned it
+        seen.add((name, line))
+        detail = STAR_DETAIL if item["code"] == STAR else DYNAMIC_DETAIL if places.may_create(name) else ""
+        yield NameFacts(name, line, quoted=places.never_evaluated(line, column), detail=detail)
+
+
+class _Places:
+    """What stands at a line and column of a file: text that is never evaluated, the body of a loop."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._lazy: list[ast.expr] = []
+        self._loops: list[ast.AST] = []
+        self._strings: set[str] = set()
+        self._dynamic = False
+        postponed = any(
+            isinstance(node, ast.ImportFrom) and node.module == "__future__" and _imports(node, "annotations")
+            for node in tree.body
+        )
+        self._walk(tree, postponed, in_function=False)
+
+    def _walk(self, root: ast.AST, postponed: bool, in_function: bool) -> None:
+        for node in ast.iter_child_nodes(root):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.arg)) and postponed:
+                annotation = node.annotation if isinstance(node, ast.arg) else node.returns
+                if annotation is not None:
+                    self._lazy.append(annotation)
+            elif isinstance(node, ast.AnnAssign) and (postponed or in_function):
+                self._lazy.append(node.annotation)
+            elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+                self._loops.append(node)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                self._strings.add(node.value)
+                if not isinstance(root, ast.JoinedStr):  # names in an f-string are evaluated
+                    self._lazy.append(node)
+            elif isinstance(node, ast.Name) and node.id in ("globals", "exec", "builtins"):
+                self._dynamic = True
+            function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or (
+                in_function and not isinstance(node, ast.ClassDef)
+            )
+            self._walk(node, postponed, function)
+
+    def never_evaluated(self, line: int, column: int) -> bool:
+        """Whether the place is in a string or in an annotation that Python does not evaluate."""
+        return any(_holds(node, line, column) for node in self._lazy)
+
+    def in_loop(self, line: int, column: int) -> bool:
+        """Whether the place is in a loop."""
+        return any(_holds(node, line, column) for node in self._loops)
+
+    def may_create(self, name: str) -> bool:
+        """Whether the file writes module names at run time and holds a text that could be (part of) this one."""
+        return self._dynamic and any(len(text) > 2 and text in name for text in self._strings)
+
+
+def _imports(node: ast.ImportFrom, name: str) -> bool:
+    return any(alias.name == name for alias in node.names)
+
+
+def _holds(node: Any, line: int, column: int) -> bool:
+    start, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+    return bool(start <= (line, column) < end)
