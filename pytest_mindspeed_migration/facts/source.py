@@ -20,6 +20,28 @@ class Signature:
 
 
 @dataclass
+class WriteFacts:
+    """An attribute set on something other than `self`: `obj.a.b = value`, `setattr(obj, "name", value)`.
+
+    `target` has "[]" for an index, a loop variable replaced by what it runs over; `value` is source text ("?": too long).
+    """
+
+    target: str
+    value: str
+    line: int
+    guarded: bool = False
+
+
+@dataclass
+class LookupFacts:
+    """`getattr(x, <expression>)`: an attribute whose name is not a constant. `name` is the expression's text, or "?"."""
+
+    name: str
+    line: int
+    has_default: bool = False
+
+
+@dataclass
 class FunctionFacts:
     """A function or method. `qualname` as Python writes it, without `<locals>`: `Outer.method.inner`."""
 
@@ -32,6 +54,14 @@ class FunctionFacts:
     aliases: dict[str, list[str]] = field(default_factory=dict)  # local name -> names it is assigned from as they are
     keys: list[str] = field(default_factory=list)  # attributes and string keys it reads, `self.x` itself left out
     patches: list[str] = field(default_factory=list)  # attributes of other modules it assigns (`torch.x.y = ...`)
+    writes: list[WriteFacts] = field(default_factory=list)
+    lookups: list[LookupFacts] = field(default_factory=list)
+    item_sets: dict[str, list[str]] = field(default_factory=dict)  # name -> constant keys: `kwargs["x"] = ...`
+    compares: dict[str, list[str]] = field(default_factory=dict)  # name -> texts it is compared with (==, in)
+    tested: list[str] = field(default_factory=list)  # attribute names in `hasattr(x, "name")`
+    exits: dict[str, int] = field(default_factory=dict)  # tests of `if ...: return`, in functions that get a plan
+    prefetches: dict[str, int] = field(default_factory=dict)  # modules FSDP2 prefetch hooks name -> line
+    dict_keys: list[str] | None = None  # keys of the returned dict, when every return is a literal one
 
 
 @dataclass
@@ -91,6 +121,7 @@ class ClassFacts:
     dynamic: bool = False  # __getattr__, setattr(self, <expr>), self.__dict__ ...: attributes cannot be known
     config_extra: str | None = None  # pydantic `extra` ("allow", "forbid", "ignore"), where the class says so
     fields: list[FieldFacts] = field(default_factory=list)
+    flags: dict[str, str] = field(default_factory=dict)  # `self.x` in conditions of children -> source text of its value
 
 
 @dataclass

@@ -19,6 +19,7 @@ from .children import LocalModules, children_of
 from .effects import effect_of
 from .expressions import FunctionNode, annotations_of, dotted, signature_of, string_of
 from .fields import fields_of, pydantic_extra
+from .notes import FunctionNotes, condition_flags
 from .registrations import collator_table, decorator_registration, statement_registration
 
 READS_KEY = {"get", "pop", "setdefault", "getattr", "hasattr"}
@@ -40,6 +41,7 @@ class _Function:
         self.keys: set[str] = set()
         self.plain: set[str] = set()  # names whose attributes are no configuration keys: the receiver, foreign modules
         self.modules = LocalModules()
+        self.notes = FunctionNotes(facts)
 
 
 class ModuleReader:
@@ -55,6 +57,7 @@ class ModuleReader:
         self._import_guard = 0  # depth of `try` that survives a failing import
         self._type_checking = 0
         self._bound: dict[str, int] = {}
+        self._self_values: dict[str, ast.expr | None] = {}  # self.x of the class -> value, None when assigned twice
         self._strings: dict[str, str] = {}  # module-level NAME = "text"
         self._foreign: set[str] = set()  # modules imported as `import x`
         self._module_calls: list[CallFacts] = []
@@ -160,6 +163,7 @@ class ModuleReader:
         outer_guard, outer_conditions, outer_import_guard = self._guard, self._conditions, self._import_guard
         self._function, self._class, self._guard, self._conditions, self._import_guard = state, None, 0, [], 0
         self._body(node.body)
+        state.notes.finish()
         self._function, self._class = outer_function, outer_class
         self._guard, self._conditions, self._import_guard = outer_guard, outer_conditions, outer_import_guard
         self._scope.pop()
@@ -196,9 +200,11 @@ class ModuleReader:
             registration.guarded = self._guard > 0
             self.facts.registrations.append(registration)
         outer_class, outer_function = self._class, self._function
+        outer_values, self._self_values = self._self_values, {}
         self._class, self._function = facts, None
         self._body(node.body)
-        self._class, self._function = outer_class, outer_function
+        facts.flags = condition_flags([c.condition for c in facts.children if c.condition], self._self_values)
+        self._class, self._function, self._self_values = outer_class, outer_function, outer_values
         self._scope.pop()
 
     def _import(self, node: ast.Import) -> None:
@@ -267,6 +273,7 @@ class ModuleReader:
         state = self._function
         if state is None or value is None:
             return
+        state.notes.assign(target, value, line, self._guard > 0)
         if isinstance(target, ast.Name):
             sources = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
             names = [source.id for source in sources if isinstance(source, ast.Name)]
@@ -282,6 +289,7 @@ class ModuleReader:
                 condition = " and ".join(self._conditions) or None
                 method = state.facts.qualname.rsplit(".", 1)[-1]
                 state.owner.children.extend(children_of(rest, value, state.modules, line, condition, method))
+                self._self_values[rest] = None if rest in self._self_values else value
             elif root not in state.locals or root in state.definitions:
                 state.facts.patches.append(text)
 
@@ -309,6 +317,7 @@ class ModuleReader:
         self._target(node.target)
         if self._function is not None:
             self._function.modules.loop(node.target, node.iter, self._function.receiver)
+            self._function.notes.loop(node.target, node.iter)
         with self._guarded():
             self._body(node.body)
         self._body(node.orelse)
@@ -328,11 +337,19 @@ class ModuleReader:
             self._type_checking -= 1
             self._body(node.orelse)
             return
+        if self._function is not None:
+            self._function.notes.branch(node)
         test = ast.unparse(node.test) if self._function is not None and self._function.owner is not None else "..."
         with self._guarded(test):
             self._body(node.body)
         with self._guarded(f"not ({test})"):
             self._body(node.orelse)
+
+    def _return(self, node: ast.Return) -> None:
+        if node.value is not None:
+            self._expression(node.value)
+        if self._function is not None:
+            self._function.notes.returned(node)
 
     def _while(self, node: ast.While) -> None:
         self._expression(node.test)
@@ -414,6 +431,8 @@ class ModuleReader:
                 text = string_of(node.left)
                 if text is not None and isinstance(node.ops[0], (ast.In, ast.NotIn)):
                     self._key(text, node.lineno)
+                elif state is not None:
+                    state.notes.compare(node)
             elif kind is ast.NamedExpr:
                 assert isinstance(node, ast.NamedExpr)
                 self._target(node.target)
@@ -428,6 +447,8 @@ class ModuleReader:
     def _call(self, node: ast.Call) -> None:
         callee = dotted(node.func)
         facts = self.facts
+        if self._function is not None:
+            self._function.notes.call(node, callee, self._guard > 0, self._conditions)
         for keyword in node.keywords:
             if keyword.arg:
                 facts.keys_passed.setdefault(keyword.arg, node.lineno)
@@ -558,6 +579,7 @@ _HANDLERS: dict[type[ast.AST], Callable[[ModuleReader, Any], None]] = {
     ast.AsyncWith: ModuleReader._with,
     ast.If: ModuleReader._if,
     ast.While: ModuleReader._while,
+    ast.Return: ModuleReader._return,
     ast.Try: ModuleReader._try,
     ast.Expr: ModuleReader._expr_statement,
 }

@@ -16,7 +16,7 @@ from ..facts.source import ModuleFacts
 from .module_reader import ModuleReader
 from .names import undefined_names
 
-CACHE_FORMAT = 2
+CACHE_FORMAT = 3
 MAX_BYTES = 5_000_000
 """A Python file above this size is generated data, not a plugin; it is reported as unreadable."""
 
