@@ -1,0 +1,1 @@
+"""Reading a YAML file into typed arguments."""

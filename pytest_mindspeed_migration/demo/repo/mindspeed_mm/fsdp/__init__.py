@@ -1,0 +1,1 @@
+"""The FSDP2 backend: arguments, registers, data, parallelism, training."""

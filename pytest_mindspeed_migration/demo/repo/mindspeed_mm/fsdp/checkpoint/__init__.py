@@ -1,0 +1,1 @@
+"""Loading and saving of sharded models."""

@@ -1,0 +1,1 @@
+"""Samplers, collators and the dataloader built of them."""

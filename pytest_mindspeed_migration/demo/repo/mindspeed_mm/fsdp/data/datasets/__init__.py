@@ -1,0 +1,1 @@
+"""Dataset plugins, one folder each."""

@@ -1,0 +1,1 @@
+"""Image-text conversations for InternVL3.5."""

@@ -1,0 +1,1 @@
+"""The device mesh and FSDP2 sharding."""

@@ -1,0 +1,1 @@
+"""Optional memory features applied around sharding."""

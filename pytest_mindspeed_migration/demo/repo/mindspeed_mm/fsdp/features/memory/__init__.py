@@ -1,0 +1,1 @@
+"""Features that trade compute for memory."""

@@ -1,0 +1,1 @@
+"""Language-model loss computed chunk by chunk."""

@@ -1,0 +1,1 @@
+"""Loss functions selected by the YAML file."""

@@ -1,0 +1,1 @@
+"""ModelHub and the model plugins, one folder each."""

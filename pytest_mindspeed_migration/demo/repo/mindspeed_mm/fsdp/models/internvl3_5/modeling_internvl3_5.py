@@ -1,0 +1,109 @@
+"""InternVL3.5 for FSDP2 training."""
+
+from torch import Tensor
+from transformers import InternVLConfig, InternVLForConditionalGeneration
+from transformers.models.internvl.modeling_internvl import InternVLCausalLMOutputWithPast
+
+from mindspeed_mm.fsdp.models.internvl3_5.special_tokens import check_image_token, num_image_token
+from mindspeed_mm.fsdp.params.model_args import ModelArguments
+from mindspeed_mm.fsdp.utils.register import model_register
+
+
+@model_register.register("internvl3_5")
+class InternVL35ForTraining(InternVLForConditionalGeneration):
+    """Transformers' InternVL, with what its training data and ModelHub ask for.
+
+    Text-only samples carry one blank tile with `image_flags` 0: the vision tower then runs on every rank, which the
+    collectives of its shards need, and contributes nothing.
+    """
+
+    @classmethod
+    def overwrite_transformer_config(cls, transformer_config, model_args, feature_args):
+        """ModelHub's hook between reading the config and building: no cache, and image tokens that fit."""
+        transformer_config.use_cache = False
+        transformer_config.text_config.use_cache = False
+        check_image_token(transformer_config)
+        num_image_token(transformer_config)
+        return transformer_config
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path, *model_args, config=None, **kwargs):
+        """Load weights, called in either way: with a path, a config and options, or with the `model` section alone."""
+        if isinstance(pretrained_model_name_or_path, ModelArguments):
+            section = pretrained_model_name_or_path
+            config = cls._config_of(section)
+            pretrained_model_name_or_path = section.model_name_or_path
+        return super().from_pretrained(pretrained_model_name_or_path, *model_args, config=config, **kwargs)
+
+    @classmethod
+    def _from_config(cls, config, **kwargs):
+        """Build without weights, from a config or from the `model` section."""
+        if isinstance(config, ModelArguments):
+            config = cls._config_of(config)
+        return super()._from_config(config, **kwargs)
+
+    @classmethod
+    def _config_of(cls, section: ModelArguments) -> InternVLConfig:
+        config = InternVLConfig.from_pretrained(
+            section.model_name_or_path, attn_implementation=section.attn_implementation
+        )
+        return cls.overwrite_transformer_config(config, section, None)
+
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        pixel_values: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        labels: Tensor | None = None,
+        image_flags: Tensor | None = None,
+        use_cache: bool | None = None,
+        **kwargs,
+    ) -> InternVLCausalLMOutputWithPast:
+        """Return loss and logits; with chunk loss the logits are never made.
+
+        Args:
+            pixel_values: all tiles of the batch, (tiles, 3, height, width).
+            image_flags: for each tile, 1 when it is real and 0 when it is the blank tile of a text-only sample.
+            labels: input_ids with -100 where no loss is wanted.
+        """
+        if inputs_embeds is None:
+            inputs_embeds = self.get_input_embeddings()(input_ids)
+        if pixel_values is not None:
+            inputs_embeds = self._insert_images(input_ids, inputs_embeds, pixel_values, image_flags)
+        outputs = self.model(
+            inputs_embeds=inputs_embeds,
+            attention_mask=attention_mask,
+            position_ids=position_ids,
+            use_cache=bool(use_cache),
+            **kwargs,
+        )
+        hidden_states = outputs.last_hidden_state
+        if labels is not None and getattr(self, "enable_chunk_loss", False):
+            return InternVLCausalLMOutputWithPast(loss=self.lm_head(hidden_states, labels))
+        logits = self.lm_head(hidden_states)
+        loss = None
+        if labels is not None:
+            loss = self.loss_function(logits=logits, labels=labels, vocab_size=self.config.text_config.vocab_size)
+        return InternVLCausalLMOutputWithPast(loss=loss, logits=logits)
+
+    def _insert_images(
+        self, input_ids: Tensor, inputs_embeds: Tensor, pixel_values: Tensor, image_flags: Tensor | None
+    ) -> Tensor:
+        features = self.get_image_features(
+            pixel_values=pixel_values,
+            vision_feature_layer=self.config.vision_feature_layer,
+            vision_feature_select_strategy=self.config.vision_feature_select_strategy,
+        ).pooler_output
+        features = features.to(inputs_embeds.dtype)
+        blank = features.sum() * 0.0
+        if image_flags is not None:
+            features = features[image_flags.flatten().bool()]
+        places = input_ids == self.config.image_token_id
+        if int(places.sum()) != features.shape[0] * features.shape[1]:
+            raise ValueError(
+                f"{int(places.sum())} image tokens in input_ids, but {features.shape[0]} tiles of "
+                f"{features.shape[1]} tokens: collator and model disagree."
+            )
+        return inputs_embeds.masked_scatter(places.unsqueeze(-1), features) + blank

@@ -1,0 +1,1 @@
+"""One argument class for each section of the YAML file."""

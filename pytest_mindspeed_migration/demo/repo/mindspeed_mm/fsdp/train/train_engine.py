@@ -1,0 +1,120 @@
+"""The training loop."""
+
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from mindspeed_mm.fsdp.checkpoint.checkpointer import DistributedCheckpointer, HuggingFaceCheckpointer, detect_format
+from mindspeed_mm.fsdp.data.dataloader.dataloader import endless
+from mindspeed_mm.fsdp.distributed.parallel_state import get_parallel_state
+from mindspeed_mm.fsdp.loss.loss_func import build_loss_func
+from mindspeed_mm.fsdp.optimizer.clip_grad_norm import clip_grad_norm
+from mindspeed_mm.fsdp.params.argument import Arguments
+from mindspeed_mm.fsdp.tools.profiler import Profiler
+from mindspeed_mm.fsdp.utils.dtype import get_dtype
+from mindspeed_mm.fsdp.utils.log import print_rank
+from mindspeed_mm.fsdp.utils.utils import move_to_device
+
+logger = logging.getLogger(__name__)
+
+
+class TrainEngine:
+    """Runs the steps of a training whose parts are built.
+
+    Args:
+        args: all arguments.
+        train_dataloader: batches, as keyword arguments of the model's forward.
+        model: the sharded model.
+        optimizer: over the model's parameters.
+        scheduler: of the optimizer's learning rate.
+    """
+
+    def __init__(
+        self, args: Arguments, train_dataloader, model: nn.Module, optimizer: Optimizer, scheduler: LRScheduler
+    ):
+        self.args = args
+        self.train_dataloader = train_dataloader
+        self.model = model
+        self.optimizer = optimizer
+        self.lr_scheduler = scheduler
+        self.iteration = 0
+        self.profiler = Profiler(args.tools.profile)
+        if args.features.loss_cfg.loss_type != "raw":
+            self.model.loss_function = build_loss_func(args.features.loss_cfg.loss_type)
+        if args.training.load:
+            self.iteration = self.load()
+
+    def train(self) -> None:
+        """Run until `train_iters`, logging and saving on the way."""
+        args = self.args
+        batches = iter(endless(self.train_dataloader))
+        self.model.train()
+        while self.iteration < args.training.train_iters:
+            started = time.perf_counter()
+            loss = self.train_step(batches)
+            grad_norm = clip_grad_norm(self.model, args.training.clip_grad)
+            learning_rate = self.lr_scheduler.get_last_lr()[0]
+            self.optimizer.step()
+            self.lr_scheduler.step()
+            self.optimizer.zero_grad()
+            self.iteration += 1
+            self.profiler.step()
+            if self.iteration % args.training.log_interval == 0:
+                self.training_log(self.iteration, time.perf_counter() - started, learning_rate, loss, grad_norm)
+            if args.training.save_interval > 0 and self.iteration % args.training.save_interval == 0:
+                self.save()
+        self.save()
+
+    def train_step(self, batches: Iterator[dict[str, Tensor]]) -> float:
+        """Forward and backward over the accumulated micro batches; return the loss averaged over all ranks."""
+        steps = self.args.training.gradient_accumulation_steps
+        total = None
+        for step in range(steps):
+            batch = move_to_device(next(batches), get_dtype(self.args.parallel.fsdp_plan.param_dtype))
+            self.model.set_requires_gradient_sync(step == steps - 1)
+            output = self.model(**batch, use_cache=False)
+            loss = output.loss / steps
+            loss.backward()
+            total = loss.detach() if total is None else total + loss.detach()
+        state = get_parallel_state()
+        dist.all_reduce(total, group=state.get_dp_group())
+        return total.item() / state.data_parallel_size
+
+    def training_log(
+        self, iteration: int, seconds: float, learning_rate: float, loss: float, grad_norm: Tensor
+    ) -> None:
+        """Print one line about a step."""
+        training = self.args.training
+        batch = (
+            training.micro_batch_size * training.gradient_accumulation_steps * get_parallel_state().data_parallel_size
+        )
+        print_rank(
+            logger.info,
+            f"iteration {iteration}/{training.train_iters} | {seconds * 1000:.1f} ms | lr {learning_rate:.3e} | "
+            f"global batch size {batch} | loss {loss:.6f} | grad norm {grad_norm.item():.4f}",
+        )
+
+    def load(self) -> int:
+        """Restore `training.load` and return the iteration it stands at."""
+        training = self.args.training
+        load_format = detect_format(training.load) if training.load_format == "auto" else training.load_format
+        checkpointer = HuggingFaceCheckpointer if load_format == "hf" else DistributedCheckpointer
+        state = checkpointer.load(training.load, self.model, None if training.no_load_optim else self.optimizer)
+        return state["iteration"]
+
+    def save(self) -> None:
+        """Write a checkpoint, when `training.save` names a folder."""
+        training = self.args.training
+        if not training.save:
+            return
+        path = Path(training.save) / f"iter_{self.iteration:07d}"
+        optimizer = None if training.no_save_optim else self.optimizer
+        DistributedCheckpointer.save(str(path), self.model, optimizer, {"iteration": self.iteration})
+        torch.distributed.barrier()

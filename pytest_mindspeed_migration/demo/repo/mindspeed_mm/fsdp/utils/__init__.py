@@ -1,0 +1,1 @@
+"""Registers, logging, pattern matching, devices."""

@@ -1,0 +1,16 @@
+"""Output from one rank only."""
+
+import logging
+import os
+from collections.abc import Callable
+
+
+def print_rank(log: Callable[[str], object], message: str, rank: int = 0) -> None:
+    """Call `log(message)` on the given global rank and nowhere else."""
+    if int(os.environ.get("RANK", "0")) == rank:
+        log(message)
+
+
+def set_log_level(level: int = logging.INFO) -> None:
+    """Send log records of this process to standard error."""
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
