@@ -1,6 +1,7 @@
 """Two checkpoint formats: a Hugging Face weight folder to start from, and sharded DCP folders to continue from."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,13 @@ class HuggingFaceCheckpointer:
 
     @staticmethod
     def load(path: str, model: nn.Module, optimizer: Optimizer | None = None) -> dict[str, Any]:
-        """Load the weights. Names or shapes that do not fit the model are an error."""
-        weights = {}
+        """Load the weights, renamed by the model's `checkpoint_key_mapping`; what does not fit is an error."""
+        weights, mapping = {}, getattr(model, "checkpoint_key_mapping", {})
         for file in sorted(Path(path).glob("*.safetensors")):
-            weights.update(load_file(file))
+            for name, tensor in load_file(file).items():
+                for pattern, replacement in mapping.items():
+                    name = re.sub(pattern, replacement, name)
+                weights[name] = tensor
         set_model_state_dict(model, weights, options=StateDictOptions(full_state_dict=True))
         return {"iteration": 0}
 

@@ -1,5 +1,7 @@
 """InternVL3.5 for FSDP2 training."""
 
+from typing import ClassVar
+
 from torch import Tensor
 from transformers import InternVLConfig, InternVLForConditionalGeneration
 from transformers.models.internvl.modeling_internvl import InternVLCausalLMOutputWithPast
@@ -15,7 +17,18 @@ class InternVL35ForTraining(InternVLForConditionalGeneration):
 
     Text-only samples carry one blank tile with `image_flags` 0: the vision tower then runs on every rank, which the
     collectives of its shards need, and contributes nothing.
+
+    Attributes:
+        checkpoint_key_mapping: from weight names of published checkpoints to module names. Transformers renames them
+            for its own class and, silently, not for a subclass: the output projection would stay random.
     """
+
+    checkpoint_key_mapping: ClassVar[dict[str, str]] = {
+        r"^language_model\.model\.": "model.language_model.",
+        r"^language_model\.lm_head\.": "lm_head.",
+        r"^vision_tower\.": "model.vision_tower.",
+        r"^multi_modal_projector\.": "model.multi_modal_projector.",
+    }
 
     @classmethod
     def overwrite_transformer_config(cls, transformer_config, model_args, feature_args):
@@ -33,6 +46,7 @@ class InternVL35ForTraining(InternVLForConditionalGeneration):
             section = pretrained_model_name_or_path
             config = cls._config_of(section)
             pretrained_model_name_or_path = section.model_name_or_path
+        kwargs.setdefault("key_mapping", cls.checkpoint_key_mapping)
         return super().from_pretrained(pretrained_model_name_or_path, *model_args, config=config, **kwargs)
 
     @classmethod
