@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-AREAS: tuple[str, ...] = ()
+AREAS: tuple[str, ...] = ("preflight", "config_text", "launch")
 
 
 def load() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .assets import AssetFacts
 from .config import ConfigFacts
 from .launch import DocFacts, ScriptFacts
 from .source import ModuleFacts
@@ -45,6 +46,7 @@ class StaticFacts:
     configs: dict[str, ConfigFacts] = field(default_factory=dict)
     scripts: dict[str, ScriptFacts] = field(default_factory=dict)
     docs: dict[str, DocFacts] = field(default_factory=dict)
+    assets: dict[str, AssetFacts] = field(default_factory=dict)  # by where the path is written
     modules: dict[str, ModuleFacts] = field(default_factory=dict)  # by path
     files: list[str] = field(default_factory=list)  # every .py below the package, for import resolution
 

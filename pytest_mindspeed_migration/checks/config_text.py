@@ -1,0 +1,89 @@
+"""The text of a config: that the framework's loader takes it, and that its paths are filled in."""
+
+from __future__ import annotations
+
+from ..analysis.asset_paths import asset_values, placeholder
+from ..findings import Finding
+from .registry import check
+from .view import TargetView
+
+_UNTEXT = ("(bool)", "(NoneType)")
+
+
+@check("config.parse")
+def yaml_is_taken_as_written(view: TargetView) -> list[Finding]:
+    """The YAML parses as `yaml.safe_load` would, and no value in it is lost on the way."""
+    if view.is_framework:
+        return []
+    if view.config is None:
+        name = view.target.name
+        return [Finding("config_parse.missing", {"name": name}, expected=f"examples/{name}/{name}_config.yaml")]
+    found = []
+    for problem in view.config.problems:
+        detail = problem.detail
+        note = problem.kind == "key_not_text" and not detail.endswith(_UNTEXT)
+        found.append(
+            Finding(
+                f"config_parse.{problem.kind}",
+                {"detail": detail},
+                path=view.config.path,
+                line=problem.line,
+                severity="note" if note else "error",
+            )
+        )
+    return found
+
+
+@check("config.assets")
+def paths_are_filled_in(view: TargetView) -> list[Finding]:
+    """Input paths hold no placeholder and exist.
+
+    An example that ships with the framework is a form to fill in: its placeholders and the paths of its author's
+    machine are notes. A target with a manifest is somebody's migration, which starts with exactly these paths: errors.
+    """
+    config = view.config
+    if view.is_framework or config is None:
+        return []
+    own = "model_identity" in (view.manifest or {})
+    found: list[Finding] = []
+    seen: set[str] = set()
+    for yaml_path, value in asset_values(config):
+        line = config.line_of(yaml_path)
+        if value in seen:  # an alias, or the same path in several places: one finding is enough
+            continue
+        seen.add(value)
+        part = placeholder(value)
+        asset = view.facts.assets.get(f"config:{config.path}:{yaml_path}")
+        args: dict[str, str] = {}
+        if part is not None:
+            message, args = "config_assets.placeholder", {"part": part}
+        elif asset is not None and asset.kind == "path" and not asset.exists:
+            message = "config_assets.missing"
+        elif asset is not None and asset.exists and not asset.readable:
+            message = "config_assets.unreadable"
+        else:
+            continue
+        severity = "error" if own else "note"
+        found.append(
+            Finding(message, args, path=config.path, line=line, yaml_path=yaml_path, value=value, severity=severity)  # type: ignore[arg-type]
+        )
+    return found
+
+
+@check("config.assets")
+def manifest_paths_are_used(view: TargetView) -> list[Finding]:
+    """The checkpoint and the data of the manifest are those the config opens."""
+    config = view.config
+    manifest = view.manifest or {}
+    if view.is_framework or config is None or "model_identity" not in manifest:
+        return []
+    values = {value.rstrip("/") for _, value in asset_values(config)}
+    found = []
+    for key in ("model_path", "dataset_path"):
+        given = (manifest.get("runtime_assets") or {}).get(key)
+        wanted = [str(item) for item in (given if isinstance(given, list) else [given]) if item]
+        for path in wanted:
+            if not any(value == path.rstrip("/") or value.startswith(f"{path.rstrip('/')}/") for value in values):
+                args = {"key": f"runtime_assets.{key}"}
+                found.append(Finding("config_assets.not_used", args, path=config.path, expected=path, severity="note"))
+    return found

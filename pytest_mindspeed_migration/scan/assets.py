@@ -1,0 +1,81 @@
+"""Looks up the files and folders that the manifest, the command line and the configs name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..analysis.asset_paths import asset_values, is_rooted
+from ..facts.assets import AssetFacts
+from ..facts.static import StaticFacts
+
+
+def attach(facts: StaticFacts, repo: Path, manifest: dict[str, Any] | None, manifest_path: Path | None) -> None:
+    """Add to `facts.assets` what exists of the paths that the configs of `facts` and the manifest name.
+
+    Args:
+        facts: facts of the repo.
+        repo: the checkout; relative paths of configs count from it.
+        manifest: what `load_manifest` returned, with the command line's `runtime_assets` on top.
+        manifest_path: file the manifest came from; its relative paths count from that file's folder.
+    """
+    for config in facts.configs.values():
+        for yaml_path, value in asset_values(config):
+            if is_rooted(value):
+                facts.assets[f"config:{config.path}:{yaml_path}"] = look_up(value, repo, config.line_of(yaml_path))
+    if manifest is not None:
+        base = manifest_path.resolve().parent if manifest_path is not None else Path.cwd()
+        lines = _lines(manifest_path)
+        for key, value, root in _manifest_paths(manifest, base, repo):
+            facts.assets[f"manifest:{key}"] = look_up(value, root, lines.get(key))
+
+
+def look_up(written: str, base: Path, line: int | None = None) -> AssetFacts:
+    """What the path `written` is; a relative one counts from `base`."""
+    facts = AssetFacts(path=written, line=line)
+    if any(mark in written for mark in "*?["):
+        facts.kind = "pattern"
+    try:
+        path = base / os.path.expanduser(written)
+        status = path.stat()
+        facts.exists = True
+        facts.is_dir = path.is_dir()
+        facts.readable = os.access(path, os.R_OK | os.X_OK if facts.is_dir else os.R_OK)
+        facts.size = sum(1 for _ in os.scandir(path)) if facts.is_dir and facts.readable else status.st_size
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            facts.problem = getattr(error, "strerror", None) or str(error)
+    return facts
+
+
+def _lines(manifest_path: Path | None) -> dict[str, int]:
+    if manifest_path is None:
+        return {}
+    from .yaml_tree import read_config
+
+    return read_config(manifest_path.parent, manifest_path.name).lines
+
+
+def _manifest_paths(manifest: dict[str, Any], base: Path, repo: Path) -> Iterator[tuple[str, str, Path]]:
+    """Dotted key, path, and the folder a relative path counts from."""
+    source = manifest.get("source_repo_path")
+    for key in ("source_repo_path", "target_repo_path"):
+        yield from _each(manifest.get(key), key, base)
+    for key, value in (manifest.get("runtime_assets") or {}).items():
+        yield from _each(value, f"runtime_assets.{key}", base)
+    source_root = base / os.path.expanduser(source) if isinstance(source, str) else base
+    for key, value in (manifest.get("source_entrypoints") or {}).items():
+        yield from _each(value, f"source_entrypoints.{key}", source_root)
+    constraints = manifest.get("constraints") or {}
+    yield from _each(constraints.get("editable_paths"), "constraints.editable_paths", repo)
+
+
+def _each(value: Any, key: str, base: Path) -> Iterator[tuple[str, str, Path]]:
+    if isinstance(value, str):
+        yield key, value, base
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            if isinstance(item, str):
+                yield f"{key}[{number}]", item, base
