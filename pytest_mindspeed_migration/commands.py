@@ -1,0 +1,97 @@
+"""Options that show or write something and stop: list, explain, generate, and export-facts without a target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from . import options as option_module
+from .errors import UsageProblem
+from .messages import text
+
+if TYPE_CHECKING:
+    from .options import Options
+
+
+def run_command(config: pytest.Config) -> int | None:
+    """Serve the request, if it is one of these; the exit status, or None when there are tests to run.
+
+    Raises:
+        pytest.UsageError: for a mistake of the user.
+    """
+    lang = "en"
+    try:
+        options = option_module.read(config)
+        lang = options.lang
+        if options.explain is not None:
+            return _explain(options.explain, lang)
+        if options.list_all:
+            return _list(options)
+        if options.generate is not None:
+            return _generate(options)
+        if options.export_facts is not None and not options.targets:
+            return _export(options)
+    except UsageProblem as problem:
+        raise pytest.UsageError(problem.render(lang)) from None
+    return None
+
+
+def unknown_contract(name: str) -> UsageProblem:
+    """The answer to a contract id that does not exist, with a near one."""
+    from .catalogue import load_catalogue
+    from .findings import near
+
+    hint = option_module.did_you_mean(near(name, load_catalogue().by_id))
+    return UsageProblem("usage.unknown_contract", name=name, hint=hint)
+
+
+def _explain(name: str, lang: str) -> int:
+    from .catalogue import load_catalogue
+    from .report.listing import explain
+
+    contract = load_catalogue().by_id.get(name)
+    if contract is None:
+        raise unknown_contract(name)
+    print(explain(contract, lang))
+    return 0
+
+
+def _list(options: Options) -> int:
+    from . import target_repo
+    from .catalogue import load_catalogue
+    from .report.listing import list_contracts, list_targets
+
+    print(list_targets(target_repo.load(options, target_repo.read_manifest(options), None).targets, options.lang))
+    print(list_contracts(load_catalogue(), options.lang))
+    return 0
+
+
+def _generate(options: Options) -> int:
+    from . import target_repo
+    from .catalogue import load_catalogue
+    from .suite import write_suites
+
+    assert options.generate is not None
+    manifest = target_repo.read_manifest(options)
+    loaded = target_repo.load(options, manifest, None)
+    alone = len(loaded.targets) == 1
+    views = [target_repo.view_of(loaded.facts, target, manifest, alone) for target in loaded.targets]
+    try:
+        written = write_suites(options.generate, views, load_catalogue())
+    except OSError as error:
+        raise UsageProblem("usage.cannot_write", path=str(options.generate), error=str(error)) from error
+    for suite in written:
+        print(text("session.generated", {"path": suite.path, "target": suite.target}, options.lang))
+    return 0
+
+
+def _export(options: Options) -> int:
+    from . import target_repo
+
+    assert options.export_facts is not None
+    loaded = target_repo.load(options, target_repo.read_manifest(options), None)
+    target_repo.export(loaded.facts, options.export_facts)
+    values = {"targets": len(loaded.facts.targets), "path": options.export_facts}
+    print(text("session.exported", values, options.lang))
+    return 0

@@ -1,0 +1,233 @@
+"""The controlling process: reads facts, writes suites, collects evidence, publishes reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .checks.view import FRAMEWORK
+from .errors import UsageProblem
+from .evidence.collector import Collector
+from .evidence.record import record_of
+from .facts.codec import to_json
+from .facts.static import TargetFacts
+from .messages import text
+from .outcomes import Reason, Status, Verdict
+from .session import Session, own_folder, remove_folder
+from .suite import SuiteFile, find_suites, write_suites
+
+if TYPE_CHECKING:
+    from .evidence.document import TargetResult
+
+_PHASES = ("setup", "call", "teardown")
+
+
+class Controller(Session):
+    """Prepares the run and is the only process that writes its results."""
+
+    def __init__(self, config: pytest.Config, options: Any) -> None:
+        super().__init__(config, options)
+        self.notes: list[str] = []
+        self.results: list[TargetResult] = []
+        self.out = options.out
+        self._collector = Collector(options.out)
+        self._temporary: list[Path] = []
+        self._problem: str | None = None
+        self._stopped = False
+
+    def prepare(self) -> bool:
+        """Find out what runs and make pytest collect it. False when nothing asks for a contract to be judged.
+
+        Raises:
+            UsageProblem: for a mistake of the user.
+        """
+        folder = self._folder("migrate-suite")
+        given = self._given_paths()
+        kept = find_suites(path for path in given if folder not in path.parents and path != folder)
+        if not self.options.targets and not kept:
+            if self._asked_on_command_line():
+                raise UsageProblem("usage.no_target")
+            return False
+        self._load(kept)
+        if self.options.suite is not None:
+            kept += [suite for suite in find_suites([self.options.suite]) if suite.target in self.selected]
+        self._warn_outdated(kept)
+        missing = [target for target in self.targets if target.name not in {suite.target for suite in kept}]
+        written = self._write(folder, missing)
+        args = [str(path) for path in self.config.getoption("file_or_dir")]
+        inside = any(folder in path.parents for path in given)
+        fresh = [] if inside else written
+        listed = {suite.path for suite in kept if not any(_within(suite.path, path) for path in given)}
+        self.use_suites([*kept, *written], [*args, *sorted(map(str, listed)), *(str(suite.path) for suite in fresh)])
+        if self.config.pluginmanager.hasplugin("xdist"):
+            from .distribution import HandOver
+
+            self.config.pluginmanager.register(HandOver(self), "mindspeed_migration_xdist")
+        return True
+
+    def hand_over(self) -> dict[str, Any]:
+        """What a worker needs to judge the same targets on the same facts, as plain JSON."""
+        from .facts import store
+
+        if self._facts_file is None:
+            folder, temporary = own_folder(self.config, "migrate-facts")
+            if temporary:
+                self._temporary.append(folder)
+            self._facts_file = folder / "run.json"
+            store.save(self.facts, self._facts_file)
+        return {
+            "facts": str(self._facts_file),
+            "manifest": self.manifest,
+            "targets": [to_json(target) for target in self.targets],
+            "selected": self.selected,
+            "suites": [[str(s.path), s.target, s.config, s.catalogue, s.inputs] for s in self.suites],
+            "args": list(self.config.args),
+        }
+
+    def pytest_report_header(self) -> list[str]:
+        """Name what is judged, and warn of what the user should know."""
+        lang = self.options.lang
+        repo = self.facts.repo
+        head = text(
+            "session.header",
+            {
+                "targets": len(self.selected),
+                "level": ", ".join(self.options.levels),
+                "repo": self.options.repo_typed or str(self.options.facts or self.options.repo),
+                "commit": f"{repo.commit[:10]}{'+' if repo.dirty else ''}" if repo.commit else "?",
+            },
+            lang,
+        )
+        return [head, *self.notes]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the evidence off a test report."""
+        records = getattr(report, "migration", None)
+        if records is None and report.when not in _PHASES and report.failed:
+            records = self._records_of_crash(report)
+        for record in records or []:
+            try:
+                self._collector.add(record)
+            except OSError as error:
+                self._problem = text("session.cannot_write", {"path": str(self.out), "error": str(error)}, "en")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Publish evidence and reports of what was judged."""
+        for folder in self._temporary:
+            remove_folder(folder)
+        if self.config.option.collectonly:
+            return
+        self._stopped = bool(session.shouldstop or session.shouldfail) or session.exitstatus == 2
+        if not self._collector.empty:
+            self._publish()
+        accepted = bool(self.results) and all(
+            result.acceptance.accepted for result in self.results if result.target.name != FRAMEWORK
+        )
+        if self._problem or (self.options.require_accepted and not accepted):
+            session.exitstatus = session.exitstatus or 1
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Show the checklist."""
+        if self._problem:
+            terminalreporter.write_line(self._problem, red=True)
+        if self.results:
+            from .report.terminal import write_checklist
+
+            write_checklist(terminalreporter, self.results, self.catalogue, self.options, self.notes)
+
+    def _publish(self) -> None:
+        from .evidence.document import TargetResult, publish
+        from .report.files import write_reports
+
+        for target in self.targets:
+            if target.name not in self.selected or not self._collector.records(target.name):
+                continue
+            records = self._complete(target.name)
+            self.results.append(
+                TargetResult.of(target, self.facts.repo, records, self.catalogue, self.notes, self.options)
+            )
+        try:
+            for result in self.results:
+                folder = self._collector.folder(result.target.name)
+                publish(result, folder)
+                write_reports(result, folder, self.catalogue, self.options)
+                self._collector.close(result.target.name)
+            if len(self.results) > 1:
+                from .report.files import write_overview
+
+                write_overview(self.results, self.out, self.options)
+        except OSError as error:
+            self._problem = text(
+                "session.cannot_write", {"path": str(self.out), "error": str(error)}, self.options.lang
+            )
+
+    def _complete(self, target: str) -> list[dict[str, Any]]:
+        """Records of all contracts of a target in catalogue order: what did not run says so."""
+        have = self._collector.records(target)
+        reason = Reason("outcome.interrupted" if self._stopped else "outcome.not_selected")
+        return [
+            have.get(contract.id)
+            or record_of(Verdict(contract.id, "not_run", reason=reason), contract, target, self.options)
+            for contract in self.catalogue.of_subject("framework" if target == FRAMEWORK else "target")
+        ]
+
+    def _records_of_crash(self, report: pytest.TestReport) -> list[dict[str, Any]]:
+        """A worker died while it ran this test: its contract was not proven."""
+        path, _, name = report.nodeid.partition("::")
+        suite = self._by_path.get((self.config.rootpath / path).resolve())
+        contract = self.contract_of(name)
+        if suite is None or contract is None:
+            return []
+        status: Status = "unproven"
+        verdict = Verdict(contract.id, status, reason=Reason("outcome.worker_died"))
+        return [record_of(verdict, contract, suite.target, self.options)]
+
+    def _load(self, kept: list[SuiteFile]) -> None:
+        from dataclasses import replace
+
+        from . import target_repo
+
+        self.manifest = target_repo.read_manifest(self.options)
+        folder = self._folder("migrate-facts")
+        asked = replace(self.options, targets=self.options.targets or tuple(suite.target for suite in kept))
+        loaded = target_repo.load(asked, self.manifest, folder, lenient=not self.options.targets)
+        self._facts = loaded.facts
+        present = {target.name for target in loaded.targets}
+        gone = [suite for suite in kept if suite.target not in present and not self.options.targets]
+        self.targets = [*loaded.targets, *(TargetFacts(suite.target, suite.config) for suite in gone)]
+        self.selected = [target.name for target in self.targets]
+        if self.options.export_facts is not None:
+            target_repo.export(self._facts, self.options.export_facts)
+
+    def _write(self, folder: Path, targets: list[TargetFacts]) -> list[SuiteFile]:
+        try:
+            return write_suites(folder, [self.view(target) for target in targets], self.catalogue)
+        except OSError as error:
+            raise UsageProblem("usage.cannot_write", path=str(folder), error=str(error)) from error
+
+    def _warn_outdated(self, kept: list[SuiteFile]) -> None:
+        for suite in kept:
+            if suite.catalogue != self.catalogue.digest:
+                values = {"path": str(suite.path), "target": suite.target}
+                self.notes.append(text("session.suite_outdated", values, self.options.lang))
+
+    def _folder(self, name: str) -> Path:
+        folder, temporary = own_folder(self.config, name)
+        if temporary:
+            self._temporary.append(folder)
+        return folder
+
+    def _given_paths(self) -> list[Path]:
+        base = self.config.invocation_params.dir
+        return [(base / str(arg).split("::")[0]).resolve() for arg in self.config.getoption("file_or_dir")]
+
+    def _asked_on_command_line(self) -> bool:
+        return any(key.startswith("migrate_") and value is not None for key, value in vars(self.config.option).items())
+
+
+def _within(path: Path, folder: Path) -> bool:
+    path = path.resolve()
+    return path == folder or folder in path.parents

@@ -1,0 +1,1 @@
+"""Evidence: what was run, when, with which outcome, and where its log is."""

@@ -1,0 +1,85 @@
+"""Collects the records of a run in the controller: the only process that writes evidence."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from ..facts.store import write_atomic
+from .redact import redact, redact_all
+
+JOURNAL = "evidence.jsonl"
+EXCERPT_LINES = 20
+
+
+class Collector:
+    """Keeps the records of all targets, in memory and in a journal a crash leaves behind."""
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self._records: dict[str, dict[str, dict[str, Any]]] = {}
+
+    def folder(self, target: str) -> Path:
+        """Where the files of a target go."""
+        return self._out / folder_name(target)
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Take a record as it happens: its log to a file, then the record to the journal. Raises OSError."""
+        record = redact_all(record)
+        target = record["target"]
+        folder = self.folder(target)
+        if target not in self._records:
+            self._records[target] = {}
+            _clear(folder)
+        run = record.get("run")
+        if run is not None:
+            run["log"] = _write_log(folder, record["id"], run.pop("log"))
+        with (folder / JOURNAL).open("a", encoding="utf-8") as journal:
+            journal.write(json.dumps(record, ensure_ascii=True) + "\n")
+        self._records[target][record["id"]] = record
+
+    def records(self, target: str) -> dict[str, dict[str, Any]]:
+        """The records of a target by contract."""
+        return self._records.get(target, {})
+
+    def close(self, target: str) -> None:
+        """Drop the journal of a target whose evidence has been published."""
+        (self.folder(target) / JOURNAL).unlink(missing_ok=True)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was judged."""
+        return not self._records
+
+
+def folder_name(target: str) -> str:
+    """A target's name as the name of one folder, whatever it holds."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", target).lstrip(".")[:80] or "target"
+    return (
+        name if name == target else f"{name}-{hashlib.sha256(target.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
+    )
+
+
+def _clear(folder: Path) -> None:
+    """Remove what an earlier run left of journal and logs, so that nothing old stands beside the new."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / JOURNAL).unlink(missing_ok=True)
+    for log in (folder / "logs").glob("*.log"):
+        with contextlib.suppress(OSError):
+            log.unlink()
+
+
+def _write_log(folder: Path, contract: str, log: str) -> dict[str, Any]:
+    log = redact(log)
+    path = folder / "logs" / f"{contract}.log"
+    write_atomic(path, log)
+    lines = log.splitlines()
+    return {
+        "path": path.relative_to(folder).as_posix(),
+        "sha256": hashlib.sha256(log.encode("utf-8", "surrogatepass")).hexdigest(),
+        "excerpt": "\n".join(lines[-EXCERPT_LINES:]),
+    }

@@ -1,0 +1,96 @@
+"""The record of one judged contract, as it travels on a test report from a worker to the controller."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ..messages import finding_line, finding_text, text
+
+if TYPE_CHECKING:
+    from ..catalogue import Contract
+    from ..findings import Finding
+    from ..options import Options
+    from ..outcomes import Verdict
+
+DATASETS = "data/datasets/"
+"""Part of a path that tells a data plugin from a model plugin."""
+
+
+def record_of(verdict: Verdict, contract: Contract, target: str, options: Options) -> dict[str, Any]:
+    """Return the record of a verdict: plain JSON, texts in the language of the run."""
+    recheck = recheck_command(contract, target, options)
+    record: dict[str, Any] = {
+        "id": contract.id,
+        "target": target,
+        "status": verdict.status,
+        "level": verdict.level,
+        "owner": owner_of(contract, verdict.findings),
+        "gate": contract.gate,
+        "severity": contract.severity,
+        "reason": text(verdict.reason.key, verdict.reason.values, options.lang) if verdict.reason else None,
+        "blocked_by": list(verdict.blocked_by),
+        "findings": [_finding(finding, options.lang) for finding in verdict.findings],
+        "fix_actions": list(contract.fix[options.lang]) if verdict.status in ("failed", "unproven") else [],
+        "recheck_command": recheck,
+    }
+    if verdict.level is not None:
+        record["run"] = {
+            "command": recheck,
+            "exit_code": 0 if verdict.status == "passed" else 1,
+            "started": verdict.started,
+            "duration": round(verdict.duration, 6),
+            "log": _log(record, verdict),
+        }
+    return record
+
+
+def recheck_command(contract: Contract, target: str, options: Options) -> str:
+    """The command line that judges just this contract again."""
+    words = ["pytest", f"--migrate-target={target}", "--migrate-level=static", *options.typed, "-k", contract.test_name]
+    return shlex.join(words)
+
+
+def owner_of(contract: Contract, findings: tuple[Finding, ...]) -> str:
+    """The migration stage that has to fix it; a contract on plugin code belongs to whose plugin it is in."""
+    if contract.owner != "plugin":
+        return contract.owner
+    failing = [finding.path or "" for finding in findings if finding.fails] or [""]
+    return "data" if all(DATASETS in path for path in failing) else "model"
+
+
+def require_plain(value: Any, where: str = "record") -> None:
+    """Check that a value is plain JSON, so that it arrives from a worker as it left.
+
+    Raises:
+        TypeError: naming the place of a value that is not.
+    """
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"{where}: key {key!r} is not text")
+            require_plain(item, f"{where}.{key}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            require_plain(item, f"{where}[{index}]")
+    elif value is not None and type(value) not in (str, int, float, bool):
+        raise TypeError(f"{where}: {type(value).__name__} is not plain JSON")
+
+
+def _finding(finding: Finding, lang: str) -> dict[str, Any]:
+    plain = {key: value for key, value in asdict(finding).items() if key not in ("args", "message")}
+    return {
+        "key": finding.message,
+        "message": finding_text(finding, lang),
+        "line_text": finding_line(finding, lang),
+        **plain,
+    }
+
+
+def _log(record: dict[str, Any], verdict: Verdict) -> str:
+    lines = [f"$ {record['recheck_command']}", f"{record['id']} on {record['target']}: {record['status']}"]
+    lines.extend(f"{item['severity']}: {item['line_text']}" for item in record["findings"])
+    if verdict.trace:
+        lines.append(verdict.trace.rstrip())
+    return "\n".join(lines) + "\n"

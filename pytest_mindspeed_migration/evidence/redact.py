@@ -1,0 +1,57 @@
+"""Takes secrets out of text before it is written anywhere."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+MASK = "***"
+
+# A credential in a URL: scheme://user:password@host, scheme://token@host.
+_URL = re.compile(r"\b([a-z][a-z0-9+.-]*://)[^/\s:@'\"]*(?::[^/\s@'\"]*)?@", re.IGNORECASE)
+_BEARER = re.compile(r"\b(Bearer|Basic)\s+[A-Za-z0-9+/=._~-]{8,}", re.IGNORECASE)
+# Tokens that say what they are: Hugging Face, GitHub, GitLab, OpenAI, AWS, Slack, JSON web tokens.
+_KNOWN = re.compile(
+    r"\b(?:hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{20,}"
+    r"|AKIA[0-9A-Z]{12,}|xox[abprs]-[\w-]{10,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
+)
+_VALUE = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s,;&"']+)"""
+# password=..., api_key: ..., MY_SECRET=...; also as a quoted JSON or YAML key.
+_NAMED = re.compile(
+    r"(?i)(\b[\w.-]*(?:password|passwd|pwd|secret|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)[\w.-]*"
+    r"[\"']?\s*(?:=|:(?!//))\s*)" + _VALUE
+)
+# Names ending in "token" are usual here (image_token, pad_token): only values that look random are secrets.
+_TOKEN = re.compile(r"(?i)(\b[\w.-]*(?:token|auth)[\"']?\s*(?:=|:(?!//))\s*)" + _VALUE)
+_ENV_KEY = re.compile(r"(\b(?:[A-Z0-9]+_)*KEY=)" + _VALUE)
+_OPTION = re.compile(r"(?i)(--?[\w-]*(?:password|passwd|secret|api-key|auth-token)[ =])" + _VALUE)
+
+
+def redact(text: str) -> str:
+    """Return `text` with passwords, tokens, keys and URL credentials replaced by `***`."""
+    text = _URL.sub(rf"\g<1>{MASK}@", text)
+    text = _BEARER.sub(rf"\g<1> {MASK}", text)
+    text = _KNOWN.sub(MASK, text)
+    for pattern in (_NAMED, _ENV_KEY, _OPTION):
+        text = pattern.sub(rf"\g<1>{MASK}", text)
+    return _TOKEN.sub(_mask_random, text)
+
+
+def redact_all(value: Any) -> Any:
+    """Return a plain JSON value with every text in it redacted."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {key: redact_all(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [redact_all(item) for item in value]
+    return value
+
+
+def _mask_random(found: re.Match[str]) -> str:
+    value = found.group(2).strip("\"'")
+    mixed = any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
+    upper_env = found.group(1)[:-1].isupper() and found.group(1).endswith("=") and value != MASK
+    if (upper_env and not value.isdigit() and not value.startswith("<")) or (len(value) >= 16 and mixed):
+        return found.group(1) + MASK
+    return found.group(0)

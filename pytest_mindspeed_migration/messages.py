@@ -1,0 +1,92 @@
+"""Texts shown to users, by language, from `contracts/messages/*.yaml`."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from .findings import Finding
+from .resources import resource_dir
+
+LANGUAGES = ("en", "zh")
+
+
+class MessageError(LookupError):
+    """A text is missing from the catalogue, or lacks one of its placeholders: a mistake in this package."""
+
+
+def text(key: str, args: Mapping[str, Any], lang: str = "en") -> str:
+    """Return the text `key` in `lang`, its placeholders filled from `args`.
+
+    Raises:
+        MessageError: when there is no such text, or `args` lacks one of its placeholders.
+    """
+    template = _template(key, lang)
+    try:
+        return template.format(**args)
+    except (KeyError, IndexError, AttributeError, ValueError) as error:
+        raise MessageError(
+            f"text {key!r} ({lang}): placeholder {error} cannot be filled from {sorted(args)}"
+        ) from error
+
+
+def finding_text(finding: Finding, lang: str = "en") -> str:
+    """Return the sentence of a finding, without its place; value, expected and suggestion count as arguments."""
+    return text(finding.message, _finding_args(finding), lang)
+
+
+def finding_line(finding: Finding, lang: str = "en") -> str:
+    """Return a finding on one line: place, YAML path, sentence, then what the sentence does not already say."""
+    sentence = finding_text(finding, lang)
+    said = placeholders(finding.message, lang)
+    extra = [
+        text(f"finding.{name}", {name: value}, lang)
+        for name, value in (("value", finding.value), ("expected", finding.expected))
+        if value is not None and name not in said
+    ]
+    tail = ", ".join(extra)
+    if finding.suggestion is not None and "suggestion" not in said:
+        hint = text("finding.suggestion", {"suggestion": finding.suggestion}, lang)
+        tail = f"{tail}; {hint}" if tail else hint
+    place = " ".join(part for part in (finding.where, finding.yaml_path) if part)
+    line = f"{place}: {sentence}" if place else sentence
+    return f"{line} ({tail})" if tail else line
+
+
+def placeholders(key: str, lang: str = "en") -> set[str]:
+    """Return the names of the placeholders of a text."""
+    return {
+        name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(_template(key, lang)) if name
+    }
+
+
+def known_keys() -> set[str]:
+    """Return the keys of all texts."""
+    return set(_texts())
+
+
+def _finding_args(finding: Finding) -> dict[str, Any]:
+    own = {"value": finding.value, "expected": finding.expected, "suggestion": finding.suggestion}
+    return {**own, **finding.args}
+
+
+def _template(key: str, lang: str) -> str:
+    entry = _texts().get(key)
+    if entry is None or lang not in entry:
+        raise MessageError(f"contracts/messages has no text {key!r} in {lang!r}")
+    return entry[lang]
+
+
+@cache
+def _texts() -> dict[str, dict[str, str]]:
+    from .yaml_files import load_yaml
+
+    merged: dict[str, dict[str, str]] = {}
+    for path in sorted((resource_dir("contracts") / "messages").glob("*.yaml")):
+        for key, entry in (load_yaml(path) or {}).items():
+            if key in merged:
+                raise MessageError(f"{path.name}: text {key!r} is defined twice")
+            merged[key] = entry
+    return merged

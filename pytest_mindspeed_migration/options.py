@@ -1,0 +1,199 @@
+"""Command line options and ini keys, and what they say together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import UsageProblem
+
+if TYPE_CHECKING:
+    import pytest
+
+AVAILABLE_LEVELS = ("static",)
+"""Levels this version can judge at."""
+
+_CHOICES = {"level": ("auto", "static", "cpu", "npu"), "lang": ("en", "zh")}
+
+# name, metavar (None: a switch), has an ini key, help
+_OPTIONS: tuple[tuple[str, str | None, bool, str], ...] = (
+    ("target", "NAME[,NAME...]|all", True, "judge these migration targets; a name is a folder, a config or a model_id"),
+    ("repo", "PATH|demo", True, "the MindSpeed-MM checkout (default: the rootdir, if it holds mindspeed_mm/fsdp)"),
+    ("level", "|".join(_CHOICES["level"]), True, "how far to go; auto (default) is as far as this machine allows"),
+    ("manifest", "FILE", True, "migration.yaml, the standard input of a migration"),
+    ("model-path", "PATH", True, "checkpoint of the model; overrides runtime_assets.model_path of the manifest"),
+    ("dataset-path", "PATH", True, "training data; overrides runtime_assets.dataset_path of the manifest"),
+    ("image-root", "PATH", True, "folder of the media files; overrides runtime_assets.image_root of the manifest"),
+    ("out", "DIR", True, "where reports and evidence go (default: migration-report)"),
+    ("generate", "DIR", False, "write the test suites of the targets into DIR, to keep in a repo, and stop"),
+    ("list", None, False, "list targets and contracts, and stop"),
+    ("explain", "CONTRACT", False, "say what a contract proves, why, and how to fix it, and stop"),
+    ("lang", "en|zh", True, "language of messages and reports (default: en)"),
+    ("export-facts", "FILE", False, "write the facts read from the repo to FILE (without a target: and stop)"),
+    (
+        "facts",
+        "FILE",
+        True,
+        "judge exported facts; with --migrate-repo too, its YAML and scripts replace those of FILE",
+    ),
+    ("require-accepted", None, False, "exit non-zero unless every target is accepted"),
+)
+
+_INI_ONLY = (("migrate_suite", "folder of generated suites that run instead of freshly rendered ones"),)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Add the option group and the ini keys."""
+    group = parser.getgroup("migrate", "MindSpeed-MM FSDP2 migration contracts")
+    for name, metavar, ini, text in _OPTIONS:
+        dest = "migrate_" + name.replace("-", "_")
+        if metavar is None:
+            group.addoption(f"--migrate-{name}", dest=dest, action="store_true", default=None, help=text)
+        else:
+            group.addoption(f"--migrate-{name}", dest=dest, metavar=metavar, default=None, help=text)
+        if ini:
+            parser.addini(dest, f"same as --migrate-{name}", type="string", default=None)
+    for key, text in _INI_ONLY:
+        parser.addini(key, text, type="string", default=None)
+
+
+def active(config: pytest.Config) -> bool:
+    """Whether any option or ini key asks for this plugin."""
+    for name, _, ini, _ in _OPTIONS:
+        dest = "migrate_" + name.replace("-", "_")
+        if config.getoption(dest, None) is not None or (ini and config.getini(dest)):
+            return True
+    return any(config.getini(key) for key, _ in _INI_ONLY)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for. Paths are absolute; `*_typed` are as written, for commands shown to the user."""
+
+    targets: tuple[str, ...]
+    repo: Path | None
+    repo_typed: str | None
+    demo: bool
+    level: str
+    manifest: Path | None
+    assets: dict[str, str]
+    out: Path
+    lang: str
+    facts: Path | None
+    export_facts: Path | None
+    generate: Path | None
+    suite: Path | None
+    explain: str | None
+    list_all: bool
+    require_accepted: bool
+    typed: tuple[str, ...]
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Levels that are judged in this run."""
+        return AVAILABLE_LEVELS
+
+
+def read(config: pytest.Config) -> Options:
+    """Read options and ini keys.
+
+    Raises:
+        UsageProblem: for a value that is not possible.
+    """
+    values = _Values(config)
+    lang = values.choice("lang", "en")
+    level = values.choice("level", "auto")
+    if level not in ("auto", *AVAILABLE_LEVELS):
+        raise UsageProblem("usage.level_unavailable", level=level, available=", ".join(AVAILABLE_LEVELS))
+    target = values.text("target")
+    names = tuple(part.strip() for part in (target or "").split(",") if part.strip())
+    if target is not None and not names:
+        raise UsageProblem("usage.target_empty")
+    repo = values.text("repo")
+    demo = repo == "demo"
+    return Options(
+        targets=names,
+        repo=None if demo else values.path("repo") or _repo_around(config),
+        repo_typed=repo,
+        demo=demo,
+        level=level,
+        manifest=values.path("manifest"),
+        assets={
+            key: str(path)
+            for key in ("model_path", "dataset_path", "image_root")
+            if (path := values.path(key.replace("_", "-")))
+        },
+        out=values.path("out") or config.invocation_params.dir / "migration-report",
+        lang=lang,
+        facts=values.path("facts"),
+        export_facts=values.path("export-facts"),
+        generate=values.path("generate"),
+        suite=values.ini_path("migrate_suite"),
+        explain=values.text("explain"),
+        list_all=bool(values.text("list")),
+        require_accepted=bool(values.text("require-accepted")),
+        typed=values.typed(),
+    )
+
+
+class _Values:
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._ini = {"migrate_" + name.replace("-", "_") for name, _, ini, _ in _OPTIONS if ini}
+
+    def text(self, name: str) -> Any:
+        dest = "migrate_" + name.replace("-", "_")
+        value = self._config.getoption(dest, None)
+        return value if value is not None else (self._from_ini(dest) if dest in self._ini else None)
+
+    def choice(self, name: str, default: str) -> str:
+        value: str = self.text(name) or default
+        if value not in _CHOICES[name]:
+            from .findings import near
+
+            raise UsageProblem(
+                "usage.choice",
+                option=f"--migrate-{name}",
+                value=value,
+                choices=", ".join(_CHOICES[name]),
+                hint=did_you_mean(near(value, _CHOICES[name])),
+            )
+        return value
+
+    def path(self, name: str) -> Path | None:
+        """An option's path is relative to where pytest was started, an ini key's to the ini file."""
+        dest = "migrate_" + name.replace("-", "_")
+        value = self._config.getoption(dest, None)
+        if value is None:
+            return self.ini_path(dest) if dest in self._ini else None
+        if not value or "\0" in value:
+            raise UsageProblem("usage.path_empty", option=f"--migrate-{name}")
+        return (self._config.invocation_params.dir / Path(value).expanduser()).absolute()
+
+    def ini_path(self, key: str) -> Path | None:
+        value = self._from_ini(key)
+        base = self._config.inipath.parent if self._config.inipath else self._config.rootpath
+        return (base / Path(value).expanduser()).absolute() if value else None
+
+    def typed(self) -> tuple[str, ...]:
+        """The options a recheck needs, as they were typed."""
+        words = []
+        for name in ("repo", "facts", "manifest", "model-path", "dataset-path", "image-root", "lang"):
+            value = self._config.getoption("migrate_" + name.replace("-", "_"), None)
+            if value is not None:
+                words.append(f"--migrate-{name}={value}")
+        return tuple(words)
+
+    def _from_ini(self, key: str) -> str | None:
+        return self._config.getini(key) or None
+
+
+def did_you_mean(name: str | None) -> str:
+    """The end of an English or Chinese sentence that names a near candidate; empty when there is none."""
+    return f" ({name}?)" if name else ""
+
+
+def _repo_around(config: pytest.Config) -> Path | None:
+    root = Path(config.rootpath)
+    return root if (root / "mindspeed_mm" / "fsdp").is_dir() else None

@@ -1,0 +1,168 @@
+"""From contracts and facts to outcomes: what passed, what failed, what could not be judged and why."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, Literal
+
+from .findings import Finding
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue, Contract
+    from .checks.view import TargetView
+
+Status = Literal["passed", "failed", "blocked", "not_run", "unproven"]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a contract was not judged: a text of the message catalogue and its values."""
+
+    key: str
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of one contract on one target, with how and when it was reached."""
+
+    contract: str
+    status: Status
+    findings: tuple[Finding, ...] = ()
+    reason: Reason | None = None
+    blocked_by: tuple[str, ...] = ()
+    level: str | None = None  # where it was judged; None when it was not
+    started: str | None = None
+    duration: float = 0.0
+    trace: str | None = None  # traceback of a check that broke
+
+
+class Judge:
+    """Judges the contracts of one target, prerequisites first and each once.
+
+    Judging is a pure function of facts and cheap, so a process that runs one contract judges its prerequisites itself:
+    outcomes do not depend on the order of tests or on what another worker saw.
+    """
+
+    def __init__(self, catalogue: Catalogue, view: TargetView, levels: Sequence[str]) -> None:
+        self._contracts = catalogue.by_id
+        self._view = view
+        self._levels = levels
+        self._subject = "framework" if view.is_framework else "target"
+        self._verdicts: dict[str, Verdict] = {}
+
+    def verdict(self, contract_id: str) -> Verdict:
+        """The outcome of a contract; KeyError for an id the catalogue does not have."""
+        if contract_id not in self._verdicts:
+            self._verdicts[contract_id] = self._judge(self._contracts[contract_id])
+        return self._verdicts[contract_id]
+
+    def compare(self, contract_id: str, stated: Mapping[str, Any]) -> Verdict:
+        """The outcome of a contract in a suite that states facts literally: facts that changed since fail it."""
+        verdict = self.verdict(contract_id)
+        if verdict.status not in ("passed", "failed"):
+            return verdict
+        moved = moved_facts(self._view, stated)
+        if not moved:
+            return verdict
+        return Verdict(
+            contract=contract_id,
+            status="failed",
+            findings=(*moved, *verdict.findings),
+            level=verdict.level,
+            started=verdict.started,
+            duration=verdict.duration,
+            trace=verdict.trace,
+        )
+
+    def _judge(self, contract: Contract) -> Verdict:
+        from .checks import registry
+
+        if self._subject not in contract.subjects:
+            return Verdict(contract.id, "not_run", reason=Reason("outcome.other_subject"))
+        if "static" not in contract.levels or "static" not in self._levels:
+            return Verdict(
+                contract.id, "not_run", reason=Reason("outcome.level", {"levels": ", ".join(contract.levels)})
+            )
+        if not registry.checks_of(contract.id):
+            return Verdict(contract.id, "not_run", reason=Reason("outcome.no_check"))
+        if blockers := self._blockers(contract):
+            return Verdict(
+                contract.id,
+                "blocked",
+                reason=Reason("outcome.blocked", {"contracts": ", ".join(blockers)}),
+                blocked_by=blockers,
+            )
+        return self._run(contract.id)
+
+    def _blockers(self, contract: Contract) -> tuple[str, ...]:
+        required = [name for name in contract.requires if self._subject in self._contracts[name].subjects]
+        blockers = [name for name in required if self.verdict(name).status != "passed"]
+        unread = self._view.config is None or self._view.config.data is None
+        if "config" in contract.needs and unread and self._subject == "target" and "config.parse" not in blockers:
+            blockers.append("config.parse")
+        return tuple(blockers)
+
+    def _run(self, contract_id: str) -> Verdict:
+        from .checks import registry
+
+        started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        clock = time.perf_counter()
+        trace = None
+        try:
+            findings = tuple(registry.judge(contract_id, self._view))
+        except Exception as error:  # a broken check is that contract's failure, not the run's
+            trace = traceback.format_exc()
+            findings = (Finding("outcome.internal_error", {"error": f"{type(error).__name__}: {error}"}),)
+        failed = any(finding.fails for finding in findings)
+        return Verdict(
+            contract=contract_id,
+            status="failed" if failed else "passed",
+            findings=findings,
+            level="static",
+            started=started,
+            duration=time.perf_counter() - clock,
+            trace=trace,
+        )
+
+
+def facts_stated(view: TargetView) -> dict[str, Any]:
+    """The facts of a target that generated tests write down literally."""
+    config = view.config
+    return {
+        "config": view.target.config,
+        "model_id": plain(config.get("model.model_id")) if config else None,
+        "dataset_type": plain(config.get("data.dataset_param.dataset_type")) if config else None,
+        "plugins": list(view.plugins),
+        "scripts": list(view.target.scripts),
+        "apply_modules": plain(config.get("parallel.fsdp_plan.apply_modules")) if config else None,
+    }
+
+
+def moved_facts(view: TargetView, stated: Mapping[str, Any]) -> list[Finding]:
+    """Findings for stated facts that are not what the target says now."""
+    now = facts_stated(view)
+    return [
+        Finding(
+            "suite.fact_moved",
+            {"fact": name},
+            path=view.target.config,
+            value=str(now.get(name)),
+            expected=str(value),
+        )
+        for name, value in stated.items()
+        if now.get(name) != value
+    ]
+
+
+def plain(value: Any) -> Any:
+    """A YAML value as something that can be written as a Python literal and compared."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return str(value)

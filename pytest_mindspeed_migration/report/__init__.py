@@ -1,0 +1,1 @@
+"""Reports: what a run found, for the terminal and as files."""

@@ -1,0 +1,127 @@
+"""The report files of a target, and the overview of several."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..checks.view import FRAMEWORK
+from ..evidence.redact import redact
+from ..facts.store import write_atomic
+from ..messages import text
+from ..templates import environment
+from .texts import counts, first_line, gate_line
+
+if TYPE_CHECKING:
+    from ..catalogue import Catalogue
+    from ..evidence.document import TargetResult
+    from ..options import Options
+
+REPORT = "verification_report.md"
+FAILED = "failed_cases.md"
+# Contracts that make up a line of compatibility_matrix.yaml, by part of the migration.
+_MATRIX = {
+    "model": ("model.registration", "model.from_pretrained", "model.from_config", "model.forward_loss"),
+    "data": ("data.registration", "data.fields", "data.collate", "data.path_types"),
+    "config": ("config.linkage", "config.strict_extra", "config.apply_modules"),
+}
+
+
+def write_reports(result: TargetResult, folder: Path, catalogue: Catalogue, options: Options) -> None:
+    """Write `verification_report.md`, and `failed_cases.md` when something failed. Raises OSError."""
+    values = _values(result, catalogue, options)
+    _render(REPORT, values, folder / REPORT, options.lang)
+    if values["failures"]:
+        _render(FAILED, values, folder / FAILED, options.lang)
+    else:
+        (folder / FAILED).unlink(missing_ok=True)
+
+
+def write_overview(results: Sequence[TargetResult], out: Path, options: Options) -> None:
+    """Write `summary.json` and `compatibility_matrix.yaml` over all targets. Raises OSError."""
+    import yaml
+
+    summary = {
+        "schema_version": "1.0",
+        "targets": [
+            {
+                "name": result.target.name,
+                "config": result.target.config,
+                "counted": result.target.name != FRAMEWORK,
+                "accepted": result.acceptance.accepted,
+                "summary": result.document["summary"],
+                "counts": counts(result.records),
+            }
+            for result in results
+        ],
+    }
+    write_atomic(out / "summary.json", redact(json.dumps(summary, ensure_ascii=False, indent=2)) + "\n")
+    matrix = {result.target.name: _matrix(result) for result in results if result.target.name != FRAMEWORK}
+    write_atomic(
+        out / "compatibility_matrix.yaml", yaml.safe_dump(matrix, allow_unicode=True, sort_keys=False, width=120)
+    )
+
+
+def _matrix(result: TargetResult) -> dict[str, dict[str, str]]:
+    status = {record["id"]: record["status"] for record in result.records}
+    return {
+        part: {contract.partition(".")[2]: status.get(contract, "not_run") for contract in contracts}
+        for part, contracts in _MATRIX.items()
+    }
+
+
+def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dict[str, Any]:
+    lang = options.lang
+    rows = []
+    for record, published in zip(result.records, result.document["contracts"], strict=True):
+        contract = catalogue.by_id[record["id"]]
+        run = record.get("run")
+        rows.append(
+            {
+                **published,
+                "area": contract.area,
+                "title": contract.title[lang],
+                "why": contract.why[lang],
+                "status_text": text(f"status.{record['status']}", {}, lang),
+                "owner_text": text(f"owner.{record['owner']}", {}, lang),
+                "gate_text": text(f"gate.{record['gate']}", {}, lang),
+                "run": run,
+                "errors": [item for item in published["findings"] if item["severity"] == "error"],
+                "hints": [item for item in published["findings"] if item["severity"] == "note"],
+            }
+        )
+    present = dict.fromkeys(row["area"] for row in rows)
+    return {
+        "first_line": first_line(result, lang),
+        "target": result.document["target"],
+        "repo": result.document["repo"],
+        "environment": result.document["environment"],
+        "notes": result.document["notes"],
+        "is_framework": result.target.name == FRAMEWORK,
+        "gates": [
+            {
+                "line": gate_line(gate, lang),
+                "name": text(f"gate.{gate.name}", {}, lang),
+                "status": text(f"status.{gate.status}", {}, lang),
+                "passed": gate.passed,
+                "failed": gate.failed,
+                "missing": gate.missing,
+            }
+            for gate in result.acceptance.gates
+        ],
+        "areas": [
+            {"title": catalogue.area_titles[area][lang], "rows": [row for row in rows if row["area"] == area]}
+            for area in present
+        ],
+        "rows": rows,
+        "failures": [row for row in rows if row["status"] in ("failed", "unproven")],
+        "unproven": [row for row in rows if row["status"] in ("blocked", "not_run", "unproven")],
+        "counts": counts(result.records),
+    }
+
+
+def _render(name: str, values: dict[str, Any], path: Path, lang: str) -> None:
+    rendered = environment(f"report/{lang}", "report").get_template(f"{name}.j2").render(values)
+    write_atomic(path, rendered)

@@ -1,0 +1,59 @@
+"""Text for --migrate-list and --migrate-explain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..catalogue import AREAS
+from ..messages import text
+from ..resources import resource_dir
+from ..yaml_files import load_yaml
+
+if TYPE_CHECKING:
+    from ..catalogue import Catalogue, Contract
+    from ..facts.static import TargetFacts
+
+
+def list_targets(targets: Sequence[TargetFacts], lang: str) -> str:
+    """One line a target: its name, its config, its model_id."""
+    width = max((len(target.name) for target in targets), default=0)
+    lines = [text("listing.targets", {}, lang)]
+    for target in targets:
+        config = target.config or ("" if target.name == "framework" else text("listing.no_config", {}, lang))
+        model = f"  [{target.model_id}]" if target.model_id else ""
+        lines.append(f"  {target.name.ljust(width)}  {config}{model}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def list_contracts(catalogue: Catalogue, lang: str) -> str:
+    """One line a contract, by area: id, severity, levels, title."""
+    width = max(len(contract.id) for contract in catalogue.contracts)
+    lines = [text("listing.contracts", {}, lang)]
+    for area in AREAS:
+        inside = [contract for contract in catalogue.contracts if contract.area == area]
+        if inside:
+            lines.append(f"  {catalogue.area_titles[area][lang]}")
+        for contract in inside:
+            levels = ",".join(contract.levels)
+            lines.append(f"    {contract.id.ljust(width)}  {contract.severity}  {levels:<10}  {contract.title[lang]}")
+    return "\n".join(lines)
+
+
+def explain(contract: Contract, lang: str) -> str:
+    """Everything the catalogue says about a contract."""
+    symptoms: dict[str, Any] = load_yaml(resource_dir("contracts") / "errors.yaml")
+    facts = {
+        "proves": contract.proves[lang],
+        "why": contract.why[lang],
+        "owner": contract.owner,
+        "gate": text(f"gate.{contract.gate}", {}, lang),
+        "severity": contract.severity,
+        "levels": ", ".join(contract.levels),
+        "requires": ", ".join(contract.requires),
+        "symptoms": "; ".join(symptoms[name]["text"][lang] for name in contract.symptoms),
+    }
+    lines = [f"{contract.id}: {contract.title[lang]}"]
+    lines += [f"  {text(f'explain.{name}', {}, lang)}: {value}" for name, value in facts.items() if value]
+    lines += [f"  {text('explain.fix', {}, lang)}: {action}" for action in contract.fix[lang]]
+    return "\n".join(lines)

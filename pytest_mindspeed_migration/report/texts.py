@@ -1,0 +1,43 @@
+"""Sentences that several reports share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..checks.view import FRAMEWORK
+from ..messages import text
+
+if TYPE_CHECKING:
+    from ..evidence.document import TargetResult
+    from .acceptance import Gate
+
+STATUSES = ("passed", "failed", "blocked", "unproven", "not_run")
+
+
+def first_line(result: TargetResult, lang: str) -> str:
+    """Accepted or not, and what is missing."""
+    if result.target.name == FRAMEWORK:
+        return text("report.framework_line", {}, lang)
+    if result.acceptance.accepted:
+        return text("report.accepted_line", {}, lang)
+    separator = "；" if lang == "zh" else "; "
+    open_gates = [gate_line(gate, lang) for gate in result.acceptance.gates if gate.status != "passed"]
+    return text("report.not_accepted_line", {"missing": separator.join(open_gates)}, lang)
+
+
+def gate_line(gate: Gate, lang: str) -> str:
+    """The state of a gate in a few words."""
+    values = {
+        "gate": text(f"gate.{gate.name}", {}, lang),
+        "failed": len(gate.failed),
+        "missing": len(gate.missing),
+    }
+    return text(f"report.gate_{gate.status}", values, lang)
+
+
+def counts(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many contracts have which status."""
+    found = Counter(record["status"] for record in records)
+    return {status: found[status] for status in STATUSES}

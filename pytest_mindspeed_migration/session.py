@@ -1,0 +1,260 @@
+"""What the plugin does in a pytest run: prepares suites, judges contracts, carries evidence."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from . import options as option_module
+from .catalogue import Contract, load_catalogue
+from .checks.view import FRAMEWORK, TargetView
+from .errors import UsageProblem
+from .evidence.record import record_of, require_plain
+from .facts.codec import from_json
+from .facts.static import StaticFacts, TargetFacts
+from .findings import Finding
+from .messages import text
+from .outcomes import Judge, Reason, Verdict
+from .report.failure import failure_text
+from .suite import SuiteFile
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+KEY = pytest.StashKey["Session"]()
+_VERDICTS = pytest.StashKey[list[Verdict]]()
+
+
+def activate(config: pytest.Config) -> None:
+    """Start the plugin in this process: as the controller, or as an xdist worker that the controller has prepared.
+
+    Raises:
+        pytest.UsageError: for a mistake of the user.
+    """
+    config.addinivalue_line("markers", "migration_target(name): the migration target a generated suite judges")
+    for level in ("static", "cpu", "npu", "distributed"):
+        config.addinivalue_line("markers", f"{level}: migration contracts that can be judged at this level")
+    lang = "en"
+    try:
+        options = option_module.read(config)
+        lang = options.lang
+        handed = getattr(config, "workerinput", {}).get("migrate")
+        if hasattr(config, "workerinput"):
+            if handed is None:
+                return
+            session = Session(config, options)
+            session.take(handed)
+        else:
+            from .controller import Controller
+
+            session = Controller(config, options)
+            if not session.prepare():
+                return
+    except UsageProblem as problem:
+        raise pytest.UsageError(problem.render(lang)) from None
+    config.stash[KEY] = session
+    config.pluginmanager.register(session, "mindspeed_migration_session")
+
+
+class Session:
+    """One process of a run: knows its targets and judges their contracts on demand."""
+
+    def __init__(self, config: pytest.Config, options: option_module.Options) -> None:
+        self.config = config
+        self.options = options
+        self.catalogue = load_catalogue()
+        self.suites: list[SuiteFile] = []
+        self.targets: list[TargetFacts] = []
+        self.manifest: dict[str, Any] | None = None
+        self.selected: list[str] = []
+        self._facts: StaticFacts | None = None
+        self._facts_file: Path | None = None
+        self._judges: dict[str, Judge] = {}
+        self._by_path: dict[Path, SuiteFile] = {}
+
+    def take(self, handed: dict[str, Any]) -> None:
+        """Take over what the controller prepared."""
+        self._facts_file = Path(handed["facts"])
+        self.manifest = handed["manifest"]
+        self.targets = [from_json(TargetFacts, target) for target in handed["targets"]]
+        self.selected = handed["selected"]
+        self.use_suites([SuiteFile(Path(path), *rest) for path, *rest in handed["suites"]], handed["args"])
+
+    def use_suites(self, suites: list[SuiteFile], args: list[str]) -> None:
+        """Make pytest collect `args`, in which `suites` are."""
+        self.suites = suites
+        self._by_path = {suite.path.resolve(): suite for suite in suites}
+        self.config.args = args
+        source = getattr(type(self.config), "ArgsSource", None)
+        if source is not None:  # keeps the header from naming the testpaths that were replaced
+            self.config.args_source = source.ARGS
+
+    @property
+    def facts(self) -> StaticFacts:
+        """The facts of the repo; a worker loads them when its first contract is judged."""
+        if self._facts is None:
+            from .facts import store
+
+            assert self._facts_file is not None
+            self._facts = store.load(self._facts_file)
+        return self._facts
+
+    def view(self, target: TargetFacts) -> TargetView:
+        """What checks see of a target."""
+        from .target_repo import view_of
+
+        real = [one for one in self.targets if one.name != FRAMEWORK]
+        return view_of(self.facts, target, self.manifest, alone=len(real) == 1)
+
+    def judge(self, target: str) -> Judge:
+        """The judge of a target; KeyError when this run has no such target."""
+        if target not in self._judges:
+            facts = {one.name: one for one in self.targets}[target]
+            self._judges[target] = Judge(self.catalogue, self.view(facts), self.options.levels)
+        return self._judges[target]
+
+    def suite_of(self, item: pytest.Item) -> SuiteFile | None:
+        """The generated suite a test comes from, None for a test of somebody else."""
+        return self._by_path.get(item.path) or self._by_path.get(item.path.resolve())
+
+    def contract_of(self, test_name: str) -> Contract | None:
+        """The contract a generated test of that name judges."""
+        return self.catalogue.by_test_name.get(test_name.partition("[")[0])
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Drop tests of targets that were not asked for, and mark the others by level."""
+        dropped = []
+        for item in items:
+            suite = self.suite_of(item)
+            if suite is None:
+                continue
+            if suite.target not in self.selected:
+                dropped.append(item)
+            elif contract := self.contract_of(item.name):
+                for level in contract.levels:
+                    item.add_marker(level)
+                if contract.gate == "distributed_e2e":
+                    item.add_marker("distributed")
+        if dropped:
+            config.hook.pytest_deselected(items=dropped)
+            items[:] = [item for item in items if item not in dropped]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Put the evidence of a contract on its test report; a green test without evidence is turned red."""
+        report = yield
+        suite = self.suite_of(item)
+        if suite is not None and (report.when == "call" or (report.when == "setup" and not report.passed)):
+            self._attach(item, report, suite)
+        return report
+
+    def _attach(self, item: pytest.Item, report: pytest.TestReport, suite: SuiteFile) -> None:
+        verdicts = item.stash.get(_VERDICTS, [])
+        if not verdicts and (contract := self.contract_of(item.name)):
+            verdicts = [_verdict_without_evidence(contract.id, report)]
+        elif verdicts and report.failed and all(verdict.status != "failed" for verdict in verdicts):
+            verdicts = [_failed_by_the_test(verdict, report) for verdict in verdicts]
+        if report.passed and (not verdicts or verdicts[0].status == "unproven"):
+            report.outcome = "failed"
+            report.longrepr = text("outcome.unproven", {}, self.options.lang)
+        if report.skipped and verdicts and verdicts[0].reason and not hasattr(report, "wasxfail"):
+            path, line, _ = item.location
+            reason = text(verdicts[0].reason.key, verdicts[0].reason.values, self.options.lang)
+            report.longrepr = (path, (line or 0) + 1, f"Skipped: {verdicts[0].contract}: {reason}")
+        records = []
+        for verdict in verdicts:
+            contract = self.catalogue.by_id[verdict.contract]
+            record = record_of(verdict, contract, suite.target, self.options)
+            require_plain(record)
+            records.append(record)
+            item.user_properties.extend(
+                [("target", suite.target), ("contract", contract.id)]
+                + [(key, record[key]) for key in ("owner", "severity", "gate", "status")]
+            )
+        report.__dict__["migration"] = records  # an attribute of our own, which xdist carries along
+
+
+class Migration:
+    """What the `migration` fixture hands to a generated test."""
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._item: pytest.Item = request.node
+        session = request.config.stash.get(KEY, None)
+        marker = request.node.get_closest_marker("migration_target")
+        if session is None or marker is None or not marker.args:
+            pytest.fail(text("session.no_target", {}), pytrace=False)
+        self._session = session
+        self._target: str = marker.args[0]
+
+    def verify(self, contract: str, **stated: Any) -> None:
+        """Judge a contract of the target: return when it passed, else fail or skip the test with the reason.
+
+        Args:
+            contract: id of the contract.
+            stated: facts the test was written for; the contract fails when the target no longer has them.
+        """
+        session = self._session
+        if contract not in session.catalogue.by_id:
+            from .commands import unknown_contract
+
+            pytest.fail(unknown_contract(contract).render(session.options.lang), pytrace=False)
+        verdict = session.judge(self._target).compare(contract, stated)
+        self._item.stash.setdefault(_VERDICTS, []).append(verdict)
+        if verdict.status in ("blocked", "not_run"):
+            assert verdict.reason is not None
+            pytest.skip(text(verdict.reason.key, verdict.reason.values, session.options.lang))
+        if verdict.status == "failed":
+            message = failure_text(verdict, session.catalogue.by_id[contract], self._target, session.options)
+            if self._target == FRAMEWORK and FRAMEWORK not in session.options.targets:
+                # Findings on the framework are shown with `all`, and do not count against a migration.
+                pytest.xfail(message)
+            pytest.fail(message, pytrace=False)
+
+
+def _verdict_without_evidence(contract: str, report: pytest.TestReport) -> Verdict:
+    if report.passed:
+        return Verdict(contract, "unproven", reason=Reason("outcome.unproven"))
+    if report.skipped:
+        return Verdict(contract, "not_run", reason=Reason("outcome.skipped_by_suite"))
+    return Verdict(contract, "failed", (_test_error(report),))
+
+
+def _failed_by_the_test(verdict: Verdict, report: pytest.TestReport) -> Verdict:
+    return Verdict(
+        verdict.contract,
+        "failed",
+        (_test_error(report), *verdict.findings),
+        level=verdict.level,
+        started=verdict.started,
+        duration=verdict.duration,
+        trace=str(report.longrepr),
+    )
+
+
+def _test_error(report: pytest.TestReport) -> Finding:
+    lines = [line for line in str(report.longrepr).splitlines() if line.strip()]
+    return Finding("suite.test_error", {"error": lines[-1].strip() if lines else "?"})
+
+
+def own_folder(config: pytest.Config, name: str) -> tuple[Path, bool]:
+    """A folder of pytest's cache, or a temporary one (then True) where there is no usable cache."""
+    cache = getattr(config, "cache", None)
+    if cache is not None and not config.getoption("cacheclear", False):  # workers would clear it once more
+        try:
+            folder = Path(cache.mkdir(name))
+            with tempfile.TemporaryFile(dir=folder):
+                return folder, False
+        except OSError:
+            pass
+    return Path(tempfile.mkdtemp(prefix=f"pytest-{name}-")), True
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a temporary folder; what cannot be removed stays."""
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,167 @@
+"""Where the facts of a run come from: a scan, the cache of a scan, or an export."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .checks.view import FRAMEWORK, TargetView
+from .errors import UsageProblem
+from .facts.static import StaticFacts, TargetFacts
+
+if TYPE_CHECKING:
+    from .options import Options
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Facts, and the targets of this run in them."""
+
+    facts: StaticFacts
+    targets: list[TargetFacts]
+
+
+def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, lenient: bool = False) -> Loaded:
+    """Return the facts the options ask for and the targets they name (all, when they name none).
+
+    Args:
+        options: what the user asked for.
+        manifest: what `read_manifest` returned.
+        cache: folder that keeps what was read from Python files between runs; None when nothing may be kept.
+        lenient: leave out names that match no target instead of refusing them.
+
+    Raises:
+        UsageProblem: when there is no repo or export to read, it cannot be read, or a name matches no target.
+    """
+    repo = repo_path(options)
+    names = options.targets or (ALL,)
+    if options.facts is not None:
+        from .facts import store
+
+        facts = store.load(options.facts)
+        if repo is not None and (options.repo_typed or options.demo):
+            from .scan import static
+
+            facts = static.overlay(facts, repo)
+        return Loaded(facts, select(facts.targets, names, manifest, options, lenient))
+    if repo is None:
+        raise UsageProblem("usage.repo_missing")
+    from .scan import assets, static, targets
+
+    chosen = select(targets.discover(repo).targets, names, manifest, options, lenient)
+    facts = static.scan(repo, [target.name for target in chosen], _cache_file(repo, cache))
+    assets.attach(facts, repo, manifest, options.manifest)
+    return Loaded(facts, chosen)
+
+
+def repo_path(options: Options) -> Path | None:
+    """The folder of the target repo, None when there is none.
+
+    Raises:
+        UsageProblem: when the path does not exist.
+    """
+    if options.demo:
+        from .demo import demo_repo
+
+        return Path(demo_repo())
+    if options.repo is not None and not options.repo.is_dir():
+        raise UsageProblem("usage.repo_not_found", path=str(options.repo))
+    return options.repo
+
+
+def select(
+    known: list[TargetFacts],
+    names: tuple[str, ...],
+    manifest: dict[str, Any] | None,
+    options: Options,
+    lenient: bool = False,
+) -> list[TargetFacts]:
+    """The targets the user named, in the order of the facts; `all` adds the pseudo-target `framework` at the end.
+
+    Raises:
+        UsageProblem: unless `lenient`, when a name matches no target or several.
+    """
+    from .scan import targets
+
+    known = [target for target in known if target.name != FRAMEWORK]
+    announced = ((manifest or {}).get("model_identity") or {}).get("name")
+    if announced and options.manifest is not None:
+        known = _announce(known, str(announced), str(options.manifest))
+    chosen: list[str] = []
+    for name in names:
+        if name == ALL:
+            chosen.extend(target.name for target in known)
+        elif name != FRAMEWORK:
+            try:
+                chosen.append(targets.match(name, known).name)
+            except UsageProblem:
+                if not lenient:
+                    raise
+    ordered = [target for target in known if target.name in chosen]
+    if ALL in names or FRAMEWORK in names:
+        ordered.append(TargetFacts(name=FRAMEWORK, config=None))
+    return ordered
+
+
+def _announce(known: list[TargetFacts], name: str, manifest: str) -> list[TargetFacts]:
+    """A target a manifest names exists even before it has a YAML: that is a migration at its start."""
+    from .scan import targets
+
+    try:
+        found = targets.match(name, known)
+    except UsageProblem:
+        return [*known, TargetFacts(name=name, config=None, manifest=manifest)]
+    return [replace(target, manifest=manifest) if target is found else target for target in known]
+
+
+def view_of(facts: StaticFacts, target: TargetFacts, manifest: dict[str, Any] | None, alone: bool) -> TargetView:
+    """What checks see of a target. A manifest belongs to the target it names, or to the only one there is."""
+    if manifest is None or target.name == FRAMEWORK:
+        return TargetView(facts, target)
+    belongs = alone or target.manifest is not None
+    if not belongs:  # paths given on the command line hold for every target
+        manifest = {"runtime_assets": manifest["_assets"]} if manifest.get("_assets") else None
+    return TargetView(facts, target, manifest)
+
+
+def read_manifest(options: Options) -> dict[str, Any] | None:
+    """The manifest with the paths of the command line on top; None when neither was given.
+
+    Raises:
+        UsageProblem: when the manifest cannot be read or is not valid.
+    """
+    manifest: dict[str, Any] | None = None
+    if options.manifest is not None:
+        from .manifest import load_manifest
+
+        manifest = dict(load_manifest(options.manifest))
+    if options.assets:
+        manifest = manifest or {}
+        manifest["runtime_assets"] = {**(manifest.get("runtime_assets") or {}), **options.assets}
+        manifest["_assets"] = dict(options.assets)
+    return manifest
+
+
+def export(facts: StaticFacts, path: Path) -> None:
+    """Write an export.
+
+    Raises:
+        UsageProblem: when the file cannot be written.
+    """
+    from .facts import store
+
+    try:
+        store.save(facts, path)
+    except OSError as error:
+        raise UsageProblem("usage.cannot_write", path=str(path), error=str(error)) from error
+
+
+def _cache_file(repo: Path, cache: Path | None) -> Path | None:
+    """One file a repo, so that checkouts judged in turn do not push each other out."""
+    if cache is None:
+        return None
+    return cache / f"{hashlib.sha256(str(repo.resolve()).encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.json"
