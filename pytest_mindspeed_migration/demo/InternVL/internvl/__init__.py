@@ -1,0 +1,1 @@
+"""Stands for the repository the model is migrated from: one device, no sharding, no registers."""
