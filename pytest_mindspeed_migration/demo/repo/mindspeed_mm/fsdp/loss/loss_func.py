@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 IGNORE_INDEX = -100
@@ -23,14 +23,14 @@ def build_loss_func(loss_type: str) -> Callable[..., Tensor]:
 
 def shift_labels(labels: Tensor) -> Tensor:
     """Labels moved so that each position holds the token that follows it."""
-    return F.pad(labels[..., 1:], (0, 1), value=IGNORE_INDEX)
+    return functional.pad(labels[..., 1:], (0, 1), value=IGNORE_INDEX)
 
 
 def lm_loss(logits: Tensor, labels: Tensor, vocab_size: int | None = None, **kwargs) -> Tensor:
     """Mean cross entropy over the tokens that count."""
     logits = logits.float().view(-1, vocab_size or logits.shape[-1])
     targets = shift_labels(labels).view(-1).to(logits.device)
-    total = F.cross_entropy(logits, targets, ignore_index=IGNORE_INDEX, reduction="sum")
+    total = functional.cross_entropy(logits, targets, ignore_index=IGNORE_INDEX, reduction="sum")
     return total / (targets != IGNORE_INDEX).sum().clamp(min=1)
 
 
@@ -38,8 +38,8 @@ def chunked_lm_loss(hidden: Tensor, weight: Tensor, bias: Tensor | None, labels:
     """The same loss with the logits of at most `chunk_size` tokens alive at a time."""
 
     def chunk_total(rows: Tensor, targets: Tensor) -> Tensor:
-        logits = F.linear(rows, weight, bias).float()
-        return F.cross_entropy(logits, targets, ignore_index=IGNORE_INDEX, reduction="sum")
+        logits = functional.linear(rows, weight, bias).float()
+        return functional.cross_entropy(logits, targets, ignore_index=IGNORE_INDEX, reduction="sum")
 
     rows, targets = hidden.flatten(0, 1), shift_labels(labels).flatten()
     totals = [
