@@ -178,9 +178,9 @@ def _contract(entry: dict[str, Any], area: str, file: str) -> Contract:
         raise CatalogueError(f"{file}: contract {name!r}: missing {missing}, unknown {unknown}")
     if name.partition(".")[0] != area:
         raise CatalogueError(f"{file}: contract {name!r} does not belong to area {area!r}")
-    for key, allowed in (("owner", OWNERS), ("gate", GATES), ("severity", SEVERITIES)):
-        if entry[key] not in allowed:
-            raise CatalogueError(f"{file}: contract {name!r}: {key} {entry[key]!r} is not one of {allowed}")
+    for key, choices in (("owner", OWNERS), ("gate", GATES), ("severity", SEVERITIES)):
+        if entry[key] not in choices:
+            raise CatalogueError(f"{file}: contract {name!r}: {key} {entry[key]!r} is not one of {choices}")
     lists: dict[str, tuple[str, ...]] = {"levels": LEVELS, "subjects": SUBJECTS, "states": STATES, "needs": NEEDS}
     for key, allowed in lists.items():
         if bad := [value for value in entry.get(key, ()) if value not in allowed]:

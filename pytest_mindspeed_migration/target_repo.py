@@ -44,16 +44,17 @@ def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, 
 
         facts = store.load(options.facts)
         if repo is not None and (options.repo_typed or options.demo):
-            from .scan import static
+            from .scan.overlay import overlay
 
-            facts = static.overlay(facts, repo)
+            facts = overlay(facts, repo)
         return Loaded(facts, select(facts.targets, names, manifest, options, lenient))
     if repo is None:
         raise UsageProblem("usage.repo_missing")
     from .scan import assets, static, targets
 
-    chosen = select(targets.discover(repo).targets, names, manifest, options, lenient)
-    facts = static.scan(repo, [target.name for target in chosen], _cache_file(repo, cache))
+    found = targets.discover(repo)
+    chosen = select(found.targets, names, manifest, options, lenient)
+    facts = static.scan(repo, [target.name for target in chosen], _cache_file(repo, cache), found)
     assets.attach(facts, repo, manifest, options.manifest)
     return Loaded(facts, chosen)
 
@@ -102,6 +103,8 @@ def select(
                 if not lenient:
                     raise
     ordered = [target for target in known if target.name in chosen]
+    if ALL in names and not ordered:
+        raise UsageProblem("usage.no_targets", place=str(options.facts or repo_path(options)))
     if ALL in names or FRAMEWORK in names:
         ordered.append(TargetFacts(name=FRAMEWORK, config=None))
     return ordered

@@ -9,21 +9,24 @@ from pathlib import Path
 from ..checks.view import FRAMEWORK
 from ..facts.static import RepoFacts, StaticFacts, TargetFacts
 from .project import Project
-from .targets import discover, discover_framework_files
+from .targets import Discovery, discover, discover_framework_files
 
 ENTRY = "mindspeed_mm/fsdp/train/trainer.py"
 """The trainer of the FSDP2 stack: where a target without a launch script starts."""
 
 
-def scan(repo: Path, names: Sequence[str] | None = None, cache: Path | None = None) -> StaticFacts:
+def scan(
+    repo: Path, names: Sequence[str] | None = None, cache: Path | None = None, found: Discovery | None = None
+) -> StaticFacts:
     """Scan a target repo.
 
     Args:
         repo: the checkout.
         names: exact names of the targets whose plugins are read; None reads all, with the framework's own files.
         cache: file that keeps what was read from each Python file between runs; None reads everything anew.
+        found: what `discover` returned for this repo, when the caller has it already.
     """
-    found = discover(repo)
+    found = found or discover(repo)
     facts = StaticFacts(
         repo=repo_facts(repo), targets=found.targets, configs=found.configs, scripts=found.scripts, docs=found.docs
     )
