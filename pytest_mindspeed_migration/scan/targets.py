@@ -58,7 +58,7 @@ def discover(repo: Path) -> Discovery:
         name = posixpath.basename(rel)
         if posixpath.dirname(rel) in folders and (_is_document(name) or re.fullmatch(r"install\w*\.sh", name)):
             found.docs[rel] = read_doc(repo, rel)
-    found.targets = _targets(found)
+    found.targets = link_targets(found)
     return found
 
 
@@ -173,7 +173,8 @@ def _read_scripts(repo: Path, files: Iterable[str], folders: set[str], found: Di
                 found.scripts[rel] = read_script(repo, rel)
 
 
-def _targets(found: Discovery) -> list[TargetFacts]:
+def link_targets(found: Discovery) -> list[TargetFacts]:
+    """The targets of what was found: names, launch scripts and documents put to each config."""
     targets = []
     names = _names(list(found.configs))
     starts = _starts(found)
