@@ -67,10 +67,14 @@ class Index:
         base = module.replace(".", "/")
         return next((p for p in (f"{base}.py", f"{base}/__init__.py") if p in self._files), None)
 
-    def parents(self, module: str) -> list[str]:
-        """The packages above a module, outermost first."""
-        parts = module.split(".")
-        return [".".join(parts[:count]) for count in range(1, len(parts))]
+    def below(self, folder: str) -> list[str]:
+        """The Python files below a folder."""
+        return [path for path in self.all_files if path.startswith(f"{folder}/")]
+
+    @cached_property
+    def all_files(self) -> list[str]:
+        """Every Python file of the package, sorted."""
+        return sorted(self._files)
 
     def names_module(self, package: str, name: str) -> bool:
         """Whether a package's own name `name` is bound by importing its submodule of that name."""
@@ -200,7 +204,7 @@ class Index:
         return None
 
     def linear(self, ref: Ref) -> tuple[list[tuple[str, ClassFacts]], list[str]]:
-        """The class and its bases as far as the repo defines them, in lookup order, and the dotted names of other bases.
+        """The class and its bases that the repo defines, in lookup order, and the dotted names of its other bases.
 
         An unreadable base (an expression) is listed as "?".
         """
@@ -229,7 +233,7 @@ class Index:
         return chain, foreign
 
     def method(self, ref: Ref, name: str, skip_first: bool = False) -> tuple[str, FunctionFacts] | None:
-        """(module, function) of the method a class finds under that name in the repo; with `skip_first`, from `super()`."""
+        """(module, function) of the method a class finds under a name in the repo; with `skip_first`, from `super()`."""
         chain, _ = self.linear(ref)
         for module, facts in chain[1 if skip_first else 0 :]:
             function = self.functions(module).get(f"{facts.qualname}.{name}")
@@ -242,6 +246,12 @@ class Index:
         for facts in self.modules.values():
             for item in facts.classes:
                 yield facts, item
+
+
+def parents(module: str) -> list[str]:
+    """The packages above a module, outermost first."""
+    parts = module.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
 @per_facts

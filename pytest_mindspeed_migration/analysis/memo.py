@@ -28,4 +28,4 @@ def per_facts(derive: Callable[Concatenate[StaticFacts, P], T]) -> Callable[Conc
             store[key] = derive(facts, *args, **kwargs)
         return cast(T, store[key])
 
-    return cached
+    return cast("Callable[Concatenate[StaticFacts, P], T]", cached)

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from ..facts.source import CallFacts, ImportFacts
-from .index import Index
+from ..facts.static import StaticFacts
+from .index import Index, index_of, parents
+from .memo import per_facts
 
 
 class Certainty(IntEnum):
@@ -35,11 +37,48 @@ class Step:
     line: int
 
 
+class ImportGraph:
+    """What each module and function runs next, worked out once for all targets."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self._known: dict[Node, list[tuple[Node, int, Certainty]]] = {}
+
+    def edges(self, node: Node) -> list[tuple[Node, int, Certainty]]:
+        """(next node, line, certainty) of everything the node imports or calls."""
+        if node not in self._known:
+            self._known[node] = list(self._edges(node))
+        return self._known[node]
+
+    def _edges(self, node: Node) -> Iterator[tuple[Node, int, Certainty]]:
+        facts = self.index.modules.get(node.module)
+        if facts is None:
+            return
+        for item in facts.imports:
+            certainty = _certainty(item, node.function)
+            if certainty is not None:
+                for module in imported_modules(self.index, item):
+                    yield Node(module), item.line, certainty
+        for call in self.index.calls_in(node.module, node.function):
+            target = self._called(node.module, call)
+            if target is not None:
+                yield target, call.line, Certainty.MAYBE if call.guarded else Certainty.ALWAYS
+
+    def _called(self, module: str, call: CallFacts) -> Node | None:
+        ref = self.index.resolve(module, call.callee, call.scope)
+        if ref is None:
+            return None
+        if ref.kind == "class":
+            method = self.index.method(ref, "__init__")
+            return Node(method[0], method[1].qualname) if method else None
+        return Node(ref.module, ref.qualname) if ref.kind == "function" else None
+
+
 class Reach:
     """The closure of a set of modules under import, each node with its certainty and its cause."""
 
-    def __init__(self, index: Index, roots: Iterable[str]) -> None:
-        self._index = index
+    def __init__(self, graph: ImportGraph, roots: Iterable[str]) -> None:
+        self._graph = graph
         self.certainty: dict[Node, Certainty] = {}
         self.cause: dict[Node, Step | None] = {}
         self._close(roots)
@@ -66,7 +105,7 @@ class Reach:
     def _close(self, roots: Iterable[str]) -> None:
         queues: dict[Certainty, deque[tuple[Node, Step | None]]] = {level: deque() for level in Certainty}
         for root in roots:
-            for module in [*self._index.parents(root), root]:
+            for module in [*parents(root), root]:
                 queues[Certainty.ALWAYS].append((Node(module), None))
         for level, queue in queues.items():
             while queue:
@@ -74,39 +113,22 @@ class Reach:
                 if node in self.certainty:
                     continue
                 self.certainty[node], self.cause[node] = level, step
-                for target, line, certainty in self._edges(node):
+                for target, line, certainty in self._graph.edges(node):
                     if target not in self.certainty:
                         queues[max(level, certainty)].append((target, Step(node, line)))
 
-    def _edges(self, node: Node) -> Iterator[tuple[Node, int, Certainty]]:
-        facts = self._index.modules.get(node.module)
-        if facts is None:
-            return
-        for item in facts.imports:
-            certainty = _certainty(item, node.function)
-            if certainty is not None:
-                for module in imported_modules(self._index, item):
-                    yield Node(module), item.line, certainty
-        for call in self._index.calls_in(node.module, node.function):
-            target = self._called(node.module, call)
-            if target is not None:
-                yield target, call.line, Certainty.MAYBE if call.guarded else Certainty.ALWAYS
 
-    def _called(self, module: str, call: CallFacts) -> Node | None:
-        ref = self._index.resolve(module, call.callee, call.scope)
-        if ref is None:
-            return None
-        if ref.kind == "class":
-            method = self._index.method(ref, "__init__")
-            return Node(method[0], method[1].qualname) if method else None
-        return Node(ref.module, ref.qualname) if ref.kind == "function" else None
+@per_facts
+def graph_of(facts: StaticFacts) -> ImportGraph:
+    """The import graph of a set of facts."""
+    return ImportGraph(index_of(facts))
 
 
 def imported_modules(index: Index, item: ImportFacts) -> list[str]:
     """The modules of the repo that one import statement runs, outermost package first; missing ones are left out."""
     if not index.in_repo(item.module):
         return []
-    found = [*index.parents(item.module), item.module]
+    found = [*parents(item.module), item.module]
     child = f"{item.module}.{item.name}"
     if item.name not in (None, "*") and index.path_of(child):
         facts = index.modules.get(item.module)

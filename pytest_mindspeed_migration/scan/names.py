@@ -56,7 +56,7 @@ def _ruff(repo: Path, paths: Sequence[str]) -> list[dict[str, Any]]:
 
 def _binary() -> str:
     try:
-        from ruff.__main__ import find_ruff_bin
+        from ruff.__main__ import find_ruff_bin  # type: ignore[import-untyped]
 
         return str(find_ruff_bin())
     except (ImportError, FileNotFoundError):

@@ -1,0 +1,169 @@
+"""`model.imports`: every import that the target's plugins and trainer run finds its module and its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from ..analysis.definitions import definitions_of
+from ..analysis.index import Index, index_of
+from ..analysis.plugins import module_of, plugins_of, unowned
+from ..analysis.reach import Certainty
+from ..facts.launch import DocFacts
+from ..facts.source import ImportFacts, ModuleFacts
+from ..findings import Finding, Level, near
+from .registry import check
+from .view import TargetView
+
+_NEAR = 0.82
+"""Module names of one package look alike by convention; only a slip of the pen is worth a "did you mean"."""
+
+
+@check("model.imports")
+def imports_resolve(view: TargetView) -> list[Finding]:
+    """Missing modules and names, and files that do not parse."""
+    index = index_of(view.facts)
+    expected = _Expected(index, view.facts.docs.values() if view.is_framework else view.docs)
+    found: list[Finding] = []
+    for path, demote in _judged(view):
+        facts = view.facts.modules[path]
+        if facts.syntax_error is not None:
+            line, reason = facts.syntax_error
+            found.append(Finding("imports.syntax_error", {"reason": reason}, path, line))
+        for item in _unresolved(index, facts):
+            finding = _finding(view, index, expected, facts, item)
+            found.append(_as_note(finding) if demote else finding)
+    return found
+
+
+@check("model.imports")
+def source_repo_is_not_needed(view: TargetView) -> list[Finding]:
+    """The migrated code does not import the package of the repo it was migrated from."""
+    names = _source_packages(view)
+    if view.is_framework or not names:
+        return []
+    plugins = plugins_of(view.facts, view.target.name)
+    found = []
+    for path, facts in view.facts.modules.items():
+        if not plugins.owns(path):
+            continue
+        for item in facts.imports:
+            package = item.module.split(".", 1)[0]
+            if package in names and item.scope != "type_checking":
+                level: Level = "note" if item.tolerated else "error"
+                found.append(
+                    Finding(
+                        "imports.source_repo", {"package": package}, path, item.line, value=item.module, severity=level
+                    )
+                )
+    return found
+
+
+def _judged(view: TargetView) -> Iterator[tuple[str, bool]]:
+    """(file, only a note) of everything that is judged for this target."""
+    facts = view.facts
+    if view.is_framework:
+        yield from ((path, False) for path in sorted(unowned(facts)))
+        return
+    plugins = plugins_of(facts, view.target.name)
+    for path in facts.modules:
+        runs = plugins.reach.runs(module_of(path))
+        if plugins.owns(path):
+            yield path, runs is None
+        elif runs is Certainty.ALWAYS and path.startswith(f"{facts.repo.package}/"):
+            yield path, False
+
+
+def _unresolved(index: Index, facts: ModuleFacts) -> Iterator[ImportFacts]:
+    seen: set[tuple[int, str]] = set()
+    for item in facts.imports:
+        if not index.in_repo(item.module) or item.scope == "type_checking":
+            continue
+        if not index.module_exists(item.module):
+            key = (item.line, item.module)
+        elif item.name not in (None, "*") and index.imported(item).kind == "missing":
+            key = (item.line, f"{item.module}.{item.name}")
+        else:
+            continue
+        if key not in seen:
+            seen.add(key)
+            yield item
+
+
+def _finding(view: TargetView, index: Index, expected: _Expected, facts: ModuleFacts, item: ImportFacts) -> Finding:
+    if not index.module_exists(item.module):
+        doc = expected.told_by(item.module)
+        if doc is not None:
+            args = {"module": item.module, "doc": doc}
+            return Finding("imports.expected_file", args, facts.path, item.line, severity="note")
+        suggestion = _near_module(index, item.module)
+        finding = Finding(
+            "imports.module_missing", {"module": item.module}, facts.path, item.line, suggestion=suggestion
+        )
+    else:
+        name = str(item.name)
+        defined = index.modules.get(item.module)
+        elsewhere = definitions_of(view.facts).get(name, [])
+        suggestion = f"{elsewhere[0]}.{name}" if elsewhere else near(name, defined.names if defined else [], _NEAR)
+        args = {"module": item.module, "name": name}
+        finding = Finding("imports.name_missing", args, facts.path, item.line, suggestion=suggestion)
+    return _as_note(finding) if item.tolerated else finding
+
+
+def _as_note(finding: Finding) -> Finding:
+    return replace(finding, severity="note")
+
+
+def _near_module(index: Index, module: str) -> str | None:
+    """The only other module of that name in the FSDP2 package, else a sibling whose name is nearly the same."""
+    package, _, name = module.rpartition(".")
+    core = f"{index.package}.fsdp."
+    existing = [module_of(path) for path in index.all_files]
+    same = [other for other in existing if other.rpartition(".")[2] == name and other.startswith(core)]
+    if len(same) == 1:
+        return same[0]
+    hit = near(name, (other.rpartition(".")[2] for other in existing if other.rpartition(".")[0] == package), _NEAR)
+    return f"{package}.{hit}" if hit else None
+
+
+class _Expected:
+    """Files that are not in the repo because a README, or code that reports them missing, has the user bring them."""
+
+    def __init__(self, index: Index, docs: Iterable[DocFacts]) -> None:
+        self._copies: dict[str, str] = {}
+        for doc in docs:
+            for copy in doc.copies:
+                for name in copy.names:
+                    target = (PurePosixPath(copy.destination) / name).as_posix()
+                    self._copies[target.removesuffix(".py")] = f"{doc.path}:{copy.line}"
+        self._named = {
+            module: facts.path
+            for facts in index.modules.values()
+            for module in facts.named_modules
+            if not any(item.dynamic and item.module == module for item in facts.imports)
+        }
+
+    def told_by(self, module: str) -> str | None:
+        """Where the user is told to bring the file of a module, or a folder that holds it."""
+        parts = module.split(".")
+        for count in range(len(parts), 1, -1):
+            found = self._copies.get("/".join(parts[:count])) or self._named.get(".".join(parts[:count]))
+            if found is not None:
+                return found
+        return None
+
+
+def _source_packages(view: TargetView) -> set[str]:
+    """Top-level packages of the source repo as far as the manifest tells, without those the framework itself uses."""
+    manifest = view.manifest or {}
+    entrypoints = manifest.get("source_entrypoints")
+    texts = [manifest.get("source_repo_path"), *(entrypoints.values() if isinstance(entrypoints, dict) else [])]
+    names: set[str] = set()
+    for number, text in enumerate(texts):
+        parts = PurePosixPath(text).parts if isinstance(text, str) else ()
+        if parts:
+            name = parts[-1] if number == 0 else parts[0]
+            names |= {name.lower().replace("-", "_"), name.replace("-", "_")}
+    used = {item.module.split(".", 1)[0] for path in unowned(view.facts) for item in view.facts.modules[path].imports}
+    return names - used - {view.facts.repo.package}
