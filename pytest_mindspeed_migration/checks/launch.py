@@ -107,6 +107,8 @@ def world_size_is_consistent(view: TargetView) -> list[Finding]:
 @check("config.launch_script")
 def environment_is_what_others_set(view: TargetView) -> list[Finding]:
     """A variable that every other script with the same program exports is exported here too (`NON_MEGATRON`)."""
+    if view.is_framework:
+        return []
     by_program: dict[str, dict[str, ScriptFacts]] = {}
     for script in view.facts.scripts.values():
         for command in script.commands:
@@ -173,6 +175,7 @@ def _missing(
             reference.path == item or reference.path.startswith(f"{item}/") for item in copied
         ):
             continue
+        dead_page = reference.kind == "link" and reference.path.endswith(".md")  # a nuisance, but nothing starts from it
         message = "launch.doc_path" if doc else _MISSING.get(reference.kind, "launch.file_missing")
         yield Finding(
             message,
@@ -180,7 +183,7 @@ def _missing(
             line=reference.line,
             value=reference.path,
             suggestion=_similar(facts, reference),
-            severity=severity,
+            severity="note" if dead_page else severity,
         )
 
 

@@ -295,4 +295,4 @@ class _Reader:
             return
         self.seen.add(path)
         kind = kind or {"yaml": "config", "yml": "config", "sh": "script"}.get(path.rpartition(".")[2], "other")
-        self.facts.references.append(PathReference(path, line, repo_paths.exists(self.repo, path), kind))
+        self.facts.references.append(PathReference(path, line, repo_paths.is_there(self.repo, path), kind))

@@ -54,6 +54,21 @@ def exists(repo: Path, rel: str) -> bool:
         return False
 
 
+def is_there(repo: Path, rel: str) -> bool | None:
+    """Whether the repo has that file; None for a file at the root of a checkout that has only some of the folders."""
+    if exists(repo, rel):
+        return True
+    return None if "/" not in rel and not _has_root_programs(repo) else False
+
+
+@lru_cache(maxsize=8)
+def _has_root_programs(repo: Path) -> bool:
+    try:
+        return any(name.endswith(".py") for name in os.listdir(repo))
+    except OSError:
+        return False
+
+
 @lru_cache(maxsize=8)
 def top_folders(repo: Path) -> frozenset[str]:
     """Names of the folders at the root of the repo."""

@@ -279,7 +279,7 @@ class _Reader:
         if path is None or repo_paths.is_placeholder(path):
             return None
         if path not in self.named:
-            self.named[path] = PathReference(path, line, repo_paths.exists(self.repo, path), kind)
+            self.named[path] = PathReference(path, line, repo_paths.is_there(self.repo, path), kind)
         return path
 
     def _argument_references(self, fields: list[tuple[str, int]]) -> None:
