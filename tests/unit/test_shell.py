@@ -109,7 +109,7 @@ def test_missing_files_are_named_where_the_variable_is_set(repo: Path) -> None:
         "if [ ! -f examples/toy/none.json ]; then exit 1; fi",
         "python pretrain.py --config examples/toy/${SIZE}.json",
         "python pretrain.py examples/toy/xxB_config.yaml",
-        "cat > examples/toy/new.json <<EOF\n{\"a\": \"examples/toy/none.json\"}\nEOF\npython pretrain.py examples/toy/new.json",
+        'cat > examples/toy/new.json <<EOF\n{"a": "examples/toy/none.json"}\nEOF\npython pretrain.py examples/toy/new.json',
         "cp examples/toy/data.json examples/toy/copy.json; python pretrain.py examples/toy/copy.json",
         "cd /elsewhere\npython examples/toy/none.py",
         "python pretrain.py --load data/none.json ckpt/none.json",
@@ -123,7 +123,11 @@ def test_what_is_no_use_of_a_repo_file_is_not_missing(repo: Path, line: str) -> 
 
 @pytest.mark.parametrize(
     "folder",
-    ['$(cd "$(dirname "$0")/../.." && pwd)', "$(cd `dirname $0`; cd ../../; pwd)", '"$(dirname "${BASH_SOURCE[0]}")"/../..'],
+    [
+        '$(cd "$(dirname "$0")/../.." && pwd)',
+        "$(cd `dirname $0`; cd ../../; pwd)",
+        '"$(dirname "${BASH_SOURCE[0]}")"/../..',
+    ],
 )
 def test_the_script_finds_itself_by_dirname(repo: Path, folder: str) -> None:
     facts = script(repo, f"ROOT={folder}\ntorchrun $ROOT/{TRAINER} $ROOT/examples/toy/none.yaml\n")
@@ -139,7 +143,9 @@ def test_a_script_of_another_project_is_external(repo: Path) -> None:
 
 
 def test_python_m_launchers_and_arrays_are_understood(repo: Path) -> None:
-    facts = script(repo, f"ARGS=(--nproc_per_node 4)\npython3 -m torch.distributed.run ${{ARGS[@]}} {TRAINER} {CONFIG}\n")
+    facts = script(
+        repo, f"ARGS=(--nproc_per_node 4)\npython3 -m torch.distributed.run ${{ARGS[@]}} {TRAINER} {CONFIG}\n"
+    )
     (command,) = facts.commands
     assert (command.launcher, command.program, command.options["--nproc_per_node"]) == ("torchrun", TRAINER, "4")
 
@@ -153,7 +159,23 @@ def test_a_partial_checkout_does_not_make_root_programs_missing(repo: Path) -> N
 
 @pytest.mark.parametrize(
     "text",
-    ["'", '"', "`", "$(", "${", "$((", "a=(", "<<EOF", "<<<", "case x in a) b;;", "\\", "A=$A$A\n" * 50, "\0", "#", "$(" * 500],
+    [
+        "'",
+        '"',
+        "`",
+        "$(",
+        "${",
+        "$((",
+        "a=(",
+        "<<EOF",
+        "<<<",
+        "case x in a) b;;",
+        "\\",
+        "A=$A$A\n" * 50,
+        "\0",
+        "#",
+        "$(" * 500,
+    ],
 )
 def test_odd_text_never_raises(repo: Path, text: str) -> None:
     script(repo, text)

@@ -1,0 +1,167 @@
+"""`scan.targets`: which YAML files are targets, what they are called, what belongs to them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_mindspeed_migration.errors import UsageProblem
+from pytest_mindspeed_migration.facts.static import TargetFacts
+from pytest_mindspeed_migration.scan.targets import discover, discover_framework_files, match
+
+PLAN = "parallel:\n  fsdp_plan:\n    apply_modules: [a]\nmodel:\n  model_id: {}\n"
+TRAINER = "mindspeed_mm/fsdp/train/trainer.py"
+
+
+def write(repo: Path, rel: str, text: str | bytes = "") -> None:
+    path = repo / rel
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    write(tmp_path, TRAINER)
+    write(tmp_path, "examples/solo/solo_config.yaml", PLAN.format("solo_model"))
+    write(tmp_path, "examples/solo/run.sh", f"torchrun --nproc_per_node 8 {TRAINER} examples/solo/solo_config.yaml\n")
+    write(tmp_path, "examples/solo/README.md", "hello\n")
+    write(tmp_path, "examples/solo/requirements.txt", "transformers==5.2.0\n")
+    write(tmp_path, "examples/fsdp2/many/many_4B_config.yaml", PLAN.format("many"))
+    write(tmp_path, "examples/fsdp2/many/many_9B_config.yaml", PLAN.format("many"))
+    write(tmp_path, "examples/legacy/fsdp2_config.yaml", "sharding_size: 8\n")
+    return tmp_path
+
+
+def names(repo: Path) -> list[str]:
+    return [target.name for target in discover(repo).targets]
+
+
+def test_targets_are_named_by_folder_or_by_stem_where_a_folder_holds_several(repo: Path) -> None:
+    assert names(repo) == ["many_4B_config", "many_9B_config", "solo"]
+
+
+def test_a_target_has_its_scripts_trainer_documents_and_model_id(repo: Path) -> None:
+    found = discover(repo)
+    (solo,) = [target for target in found.targets if target.name == "solo"]
+    assert solo.scripts == ["examples/solo/run.sh"]
+    assert (solo.trainer, solo.model_id) == (TRAINER, "solo_model")
+    assert found.docs["examples/solo/requirements.txt"].requirements == {"transformers": "==5.2.0"}
+    assert solo.docs == ["examples/solo/README.md", "examples/solo/requirements.txt"]
+
+
+def test_a_script_elsewhere_that_starts_the_config_belongs_to_it(repo: Path) -> None:
+    write(repo, "examples/all/go.sh", f"CONFIG=examples/solo/solo_config.yaml\ntorchrun {TRAINER} $CONFIG\n")
+    (solo,) = [target for target in discover(repo).targets if target.name == "solo"]
+    assert solo.scripts == ["examples/all/go.sh", "examples/solo/run.sh"]
+
+
+def test_a_script_with_a_wrong_yaml_goes_to_the_config_beside_it(repo: Path) -> None:
+    write(repo, "examples/solo/run.sh", f"torchrun {TRAINER} examples/solo/solo_cfg.yaml\n")
+    (solo,) = [target for target in discover(repo).targets if target.name == "solo"]
+    assert solo.scripts == ["examples/solo/run.sh"]
+
+
+def test_folders_of_one_name_give_different_targets(repo: Path) -> None:
+    write(repo, "examples/fsdp2/solo/config.yaml", PLAN.format("x"))
+    write(repo, "examples/fsdp2/solo2/all.yaml", PLAN.format("y"))
+    assert names(repo) == ["many_4B_config", "many_9B_config", "solo-config", "solo-solo_config", "solo2"]
+
+
+@pytest.mark.parametrize("reserved", ["all", "framework"])
+def test_reserved_words_are_no_target_names(repo: Path, reserved: str) -> None:
+    write(repo, f"examples/{reserved}/c.yaml", PLAN.format("x"))
+    assert f"{reserved}-c" in names(repo)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"parallel:\n  fsdp_plan:\n\tapply_modules: []\n",
+        b"parallel: &A\n  fsdp_plan: &A {}\n",
+        b"parallel:\n  fsdp_plan: \xff\xfe\n",
+        b"parallel:\n  fsdp_plan:\n" + b"#" * 50_000_000,
+        b"parallel:\n  fsdp_plan: \0\n",
+    ],
+)
+def test_a_broken_config_is_a_target_with_problems_and_does_not_hide_the_others(repo: Path, bad: bytes) -> None:
+    write(repo, "examples/broken/broken.yaml", bad)
+    found = discover(repo)
+    assert [target.name for target in found.targets] == ["broken", "many_4B_config", "many_9B_config", "solo"]
+    assert found.configs["examples/broken/broken.yaml"].problems
+
+
+def test_pipes_loops_and_other_files_do_not_disturb(repo: Path) -> None:
+    os.mkfifo(repo / "examples/pipe.yaml")
+    os.symlink("self.yaml", repo / "examples/self.yaml")
+    os.symlink("..", repo / "examples/solo/up")
+    write(repo, "examples/list.yaml", "- fsdp_plan\n")
+    write(repo, "examples/elf.yaml", b"\x7fELF\0" * 100)
+    write(repo, "examples/prose.yaml", "text: parallel fsdp_plan\n")
+    assert names(repo) == ["many_4B_config", "many_9B_config", "solo"]
+
+
+def test_a_repo_without_examples_has_no_targets(tmp_path: Path) -> None:
+    assert discover(tmp_path).targets == []
+    assert discover_framework_files(tmp_path / "none").docs == {}
+
+
+def test_hostile_names_cannot_leave_the_output_folder(repo: Path) -> None:
+    write(repo, 'examples/evil "); import os\n{{ 7 }}/x.yaml', PLAN.format("x"))
+    found = names(repo)
+    assert len(found) == 4
+    assert all(re.fullmatch(r"\w[\w.-]*", name) for name in found)
+
+
+@pytest.fixture
+def targets() -> list[TargetFacts]:
+    return [
+        TargetFacts("qwen3_5_4B_config", "examples/qwen3_5/qwen3_5_4B_config.yaml", "examples/qwen3_5", "qwen3_5"),
+        TargetFacts("qwen3_5_9B_config", "examples/qwen3_5/qwen3_5_9B_config.yaml", "examples/qwen3_5", "qwen3_5"),
+        TargetFacts("funasr", "examples/funasr/fun_config.yaml", "examples/funasr", "fun_asr_nano"),
+        TargetFacts("starting", None, manifest="migration.yaml"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("funasr", "funasr"),
+        ("FunASR", "funasr"),
+        ("fun_config", "funasr"),
+        ("fun-asr.nano", "funasr"),
+        ("qwen3.5-4b", "qwen3_5_4B_config"),
+        ("qwen3_5_9B_config", "qwen3_5_9B_config"),
+        ("starting", "starting"),
+    ],
+)
+def test_a_name_matches_folder_stem_or_model_id(targets: list[TargetFacts], name: str, expected: str) -> None:
+    assert match(name, targets).name == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "said"),
+    [
+        ("qwen3.5", "usage.target_ambiguous", "qwen3_5_4B_config, qwen3_5_9B_config"),
+        ("funnasr", "usage.target_unknown_near", "did you mean funasr?"),
+        ("zzz", "usage.target_unknown", "zzz"),
+        ("examples/funasr", "usage.target_is_path", "is a path"),
+        ("..\\funasr", "usage.target_is_path", "is a path"),
+    ],
+)
+def test_other_names_are_one_sentence(targets: list[TargetFacts], name: str, key: str, said: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        match(name, targets)
+    assert caught.value.key == key
+    assert said in caught.value.render()
+    assert caught.value.render("zh") != caught.value.render("en")
+
+
+def test_framework_files_are_read_outside_the_targets(repo: Path) -> None:
+    write(repo, "docs/zh/guide.md", "see examples/solo/none.sh\n")
+    write(repo, "examples/legacy/old.sh", "python pretrain.py\n")
+    found = discover_framework_files(repo)
+    assert "examples/legacy/old.sh" in found.scripts
+    assert [ref.exists for ref in found.docs["docs/zh/guide.md"].references] == [False]
