@@ -110,7 +110,7 @@ def _call(node: ast.Call, lookup: Lookup) -> Any:
             return UNKNOWN
     if name == "getattr" and len(node.args) in (2, 3) and isinstance(node.args[1], ast.Constant):
         owner = dotted_text(node.args[0])
-        value = UNKNOWN if owner is None else lookup(f"{owner}.{node.args[1].value}")
+        value = UNKNOWN if owner is None else lookup(f"{owner}.{node.args[1].value!s}")
         if value is UNKNOWN and len(node.args) == 3 and owner is not None and lookup(f"{owner}.?") is None:
             return _value(node.args[2], lookup)  # the owner is known and has no such key
         return value

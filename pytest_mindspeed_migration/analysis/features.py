@@ -1,7 +1,8 @@
-"""Which plans the framework of this checkout applies, from which YAML section, under which switch: read from its appliers.
+"""Which plans the framework of this checkout applies, from which YAML section, under which switch.
 
-An applier is a framework class that is constructed with a schema object (`FeaturesApplier(feature_config: FeatureArguments)`)
-in a module that reads the plan's key. The section is the one that schema class describes; three generations differ there.
+That is read from its appliers: classes constructed with a schema object (`FeaturesApplier(feature_config:
+FeatureArguments)`) in a module that reads the plan's key. The section is the one that schema class describes; the
+generations of the framework differ there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the framework builds and calls what a plugin registers: the registered object, ModelHub's calls, the trainer's calls."""
+"""How the framework builds and calls what a plugin registers: ModelHub's calls, the trainer's calls."""
 
 from __future__ import annotations
 
@@ -75,11 +75,10 @@ def dataset_of(view: TargetView) -> Registered | None:
 def register_calls(facts: StaticFacts, callee: str) -> list[FrameworkCall]:
     """Calls of the framework on what a register returns: `callee` such as `<model_register>.from_pretrained`."""
     root = f"{facts.repo.package}/fsdp/"
-    found = []
+    plugins = (f"{root}models/", f"{root}tasks/")
+    found: list[FrameworkCall] = []
     for path, module in facts.modules.items():
-        if (path.startswith(root) and not path.startswith((f"{root}models/", f"{root}tasks/"))) or path.endswith(
-            "modelhub.py"
-        ):
+        if path == f"{root}models/modelhub.py" or (path.startswith(root) and not path.startswith(plugins)):
             found.extend(FrameworkCall(path, call) for call in module.calls if call.callee == callee)
     return found
 
@@ -113,6 +112,14 @@ def bypasses(view: TargetView, item: Registered) -> bool:
     index = index_of(view.facts)
     name = item.ref.qualname
     return any(entry.name == name and index.imported(entry) == item.ref for entry in trainer.imports)
+
+
+@per_facts
+def used_by_tasks(facts: StaticFacts) -> frozenset[Ref]:
+    """Objects that the trainers of single tasks import by name, so that the framework's own calls do not concern them."""
+    index, root = index_of(facts), f"{facts.repo.package}/fsdp/tasks/"
+    modules = [module for path, module in facts.modules.items() if path.startswith(root)]
+    return frozenset(index.imported(entry) for module in modules for entry in module.imports)
 
 
 def missing_arguments(signature: Signature, call: CallFacts, bound: bool) -> str | None:
@@ -152,6 +159,6 @@ def is_transformers_model(index: Index, ref: Ref) -> bool:
 
 
 def unknown_base(index: Index, ref: Ref) -> bool:
-    """Whether a class has a base that may bring any method: one that is neither in the repo nor plain torch or Python."""
+    """Whether a class has a base that may bring any method: neither in the repo nor plain torch or Python."""
     plain = ("torch.nn.Module", "nn.Module", "abc.ABC", "ABC", "object", "torch.utils.data.Dataset")
     return any(name not in plain for name in index.linear(ref)[1])

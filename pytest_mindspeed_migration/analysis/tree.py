@@ -1,7 +1,7 @@
 """The module tree of a registered model class, as far as `self.x = Class(...)` in the repo tells it.
 
-Where the text does not tell (classes of other packages, factories, arguments, classes that are patched at run time), the
-tree is opaque: anything may be below, so a pattern that reaches into it is left to a level that builds the model.
+Where the text does not tell (classes of other packages, factories, arguments, classes patched at run time), the tree is
+opaque: anything may be below, so a pattern that reaches into it is left to a level that builds the model.
 """
 
 from __future__ import annotations
@@ -302,7 +302,7 @@ def _brings_nothing(base: str) -> bool:
 @per_facts
 def patched_classes(facts: StaticFacts) -> frozenset[str]:
     """Names of classes that some code of the repo replaces at run time (`module.Class = Other`)."""
-    found = set()
+    found: set[str] = set()
     for module in facts.modules.values():
         for function in module.functions:
             found.update(text.rsplit(".", 1)[-1] for text in function.patches)

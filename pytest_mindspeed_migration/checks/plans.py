@@ -1,4 +1,4 @@
-"""Module plans against the model's tree: sharding, expert parallel, recompute, offload, chunk loss, chunk mbs, freeze."""
+"""Module plans against the model's tree: sharding, experts, recompute, offload, chunk loss, chunk mbs, freeze."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _audited(use: PatternUse, pattern: Pattern, match: Match, values: Values) ->
     dead = tuple(hit for hit, verdict in zip(match.hits, verdicts, strict=True) if verdict is False)
     if not match.hits:
         return Audited(use, pattern, match, False)
-    return Audited(use, pattern, match, False if len(dead) == len(match.hits) else True, dead)
+    return Audited(use, pattern, match, len(dead) < len(match.hits), dead)
 
 
 def _unread(facts: StaticFacts, values: Values) -> tuple[str, int] | None:
@@ -239,9 +239,7 @@ def _doubles(found: Audit) -> Iterator[Finding]:
                 continue
             both = {hit.path for hit in first.match.hits} & {hit.path for hit in second.match.hits}
             if both:
-                yield _finding(
-                    found, second.use, "matched_twice", "error", module=min(both), first=first.use.text
-                )
+                yield _finding(found, second.use, "matched_twice", "error", module=min(both), first=first.use.text)
                 break
 
 

@@ -121,7 +121,9 @@ class ClassFacts:
     dynamic: bool = False  # __getattr__, setattr(self, <expr>), self.__dict__ ...: attributes cannot be known
     config_extra: str | None = None  # pydantic `extra` ("allow", "forbid", "ignore"), where the class says so
     fields: list[FieldFacts] = field(default_factory=list)
-    flags: dict[str, str] = field(default_factory=dict)  # `self.x` in conditions of children -> source text of its value
+    flags: dict[str, str] = field(
+        default_factory=dict
+    )  # `self.x` in conditions of children -> source text of its value
 
 
 @dataclass
@@ -192,7 +194,7 @@ class ModuleFacts:
     registrations: list[RegistrationFacts] = field(default_factory=list)
     effects: list[EffectFacts] = field(default_factory=list)
     unbound: list[NameFacts] = field(default_factory=list)
-    attrs_set: list[str] = field(default_factory=list)  # attributes set on anything but `self` of the own class
+    attrs_set: list[str] = field(default_factory=list)  # `receiver.name` set on anything but `self` of the own class
     named_modules: list[str] = field(default_factory=list)  # modules of the same package named in string constants
     keys_read: dict[str, int] = field(default_factory=dict)  # attribute or string key read anywhere -> first line
     keys_passed: dict[str, int] = field(default_factory=dict)  # keyword of a call or parameter name -> first line

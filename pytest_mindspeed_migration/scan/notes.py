@@ -1,4 +1,4 @@
-"""What a function does to things other than its own locals, and what it looks at by name: notes for the contract checks."""
+"""What a function does to things other than its own locals, and what it looks at by name."""
 
 from __future__ import annotations
 
