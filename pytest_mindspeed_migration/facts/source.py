@@ -186,6 +186,7 @@ class ModuleFacts:
     syntax_error: tuple[int, str] | None = None
     names: list[str] = field(default_factory=list)  # bound at module level (definitions, assignments, imports)
     rebound: list[str] = field(default_factory=list)  # of these, the ones bound more than once
+    instances: dict[str, str] = field(default_factory=dict)  # module-level `name = Callee(...)`: name -> callee
     dynamic: bool = False  # globals() writes or module __getattr__: names cannot be known
     imports: list[ImportFacts] = field(default_factory=list)
     functions: list[FunctionFacts] = field(default_factory=list)

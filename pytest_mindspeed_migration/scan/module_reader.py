@@ -25,6 +25,7 @@ from .registrations import collator_table, decorator_registration, statement_reg
 READS_KEY = {"get", "pop", "setdefault", "getattr", "hasattr"}
 SETS_ATTRIBUTE = {"register_buffer", "register_parameter", "add_module", "register_module"}
 _OWN_NAMES = ("__package__", "__name__")
+ATTRIBUTE_ERRORS = {"AttributeError", "Exception", "BaseException"}
 IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException", "AttributeError", "NameError"}
 
 
@@ -54,6 +55,7 @@ class ModuleReader:
         self._function: _Function | None = None
         self._conditions: list[str] = []
         self._guard = 0  # depth of `if`/`try` that make what is inside conditional
+        self._attribute_guard = 0  # depth of `try` that survives a missing attribute
         self._import_guard = 0  # depth of `try` that survives a failing import
         self._type_checking = 0
         self._bound: dict[str, int] = {}
@@ -264,6 +266,9 @@ class ModuleReader:
         text = string_of(value)
         if name and text is not None:
             self._strings[name] = text
+        callee = dotted(value.func) if name and isinstance(value, ast.Call) else None
+        if name and callee:
+            self.facts.instances[name] = callee
         found = statement_registration(value, self._strings) + (collator_table(name, value) if name else [])
         for registration in found:
             registration.guarded = self._guard > 0
@@ -307,7 +312,7 @@ class ModuleReader:
             if state and state.owner and isinstance(node.value, ast.Name) and node.value.id == state.receiver:
                 _add(state.owner.self_sets, node.attr)
             else:
-                _add(self.facts.attrs_set, node.attr)
+                self._outside_attribute(node.value, node.attr)
                 self._expression(node.value)
         else:
             self._expression(node)
@@ -360,10 +365,13 @@ class ModuleReader:
     def _try(self, node: Any) -> None:
         survives = any(_catches_import_error(handler) for handler in node.handlers)
         conditional = any(not isinstance(handler.body[-1], ast.Raise) for handler in node.handlers)
+        missing = any(_catches(handler, ATTRIBUTE_ERRORS) for handler in node.handlers)
         self._import_guard += survives
+        self._attribute_guard += missing
         self._guard += conditional
         self._body(node.body)
         self._guard -= conditional
+        self._attribute_guard -= missing
         self._import_guard -= survives
         with self._guarded():
             for handler in node.handlers:
@@ -404,7 +412,7 @@ class ModuleReader:
                         owner = state.owner
                         if node.attr == "__dict__":
                             owner.dynamic = True
-                        elif node.attr not in owner.self_reads:
+                        elif node.attr not in owner.self_reads and not self._attribute_guard:
                             owner.self_reads[node.attr] = node.lineno
                     elif value.id == "sys" and node.attr == "argv":
                         self._effect("argv", node.lineno, "sys.argv", node)
@@ -466,8 +474,11 @@ class ModuleReader:
         state = self._function
         if last == "import_module" and callee in ("importlib.import_module", "import_module"):
             self._import_call(node)
-        elif last == "setattr" and len(node.args) > 1 and string_of(node.args[1]):
-            _add(self.facts.attrs_set, string_of(node.args[1]) or "")
+        elif callee == "setattr" and len(node.args) > 1 and string_of(node.args[1]):
+            self._outside_attribute(node.args[0], string_of(node.args[1]) or "")
+        elif last in SETS_ATTRIBUTE and isinstance(node.func, ast.Attribute) and node.args:
+            if state is None or dotted(node.func.value) != state.receiver:
+                self._outside_attribute(node.func.value, string_of(node.args[0]) or "?")
         if state is not None and state.owner is not None:
             self._receiver_call(callee, last, node, state)
         if state is None:
@@ -508,6 +519,10 @@ class ModuleReader:
                 owner.dynamic = True
         elif callee == "vars" and isinstance(first, ast.Name) and first.id == state.receiver:
             owner.dynamic = True
+
+    def _outside_attribute(self, receiver: ast.expr, name: str) -> None:
+        """`model.layer.name = ...`: kept as `layer.name`."""
+        _add(self.facts.attrs_set, f"{(dotted(receiver) or '?').rsplit('.', 1)[-1]}.{name}")
 
     def _module_name(self, text: str) -> None:
         """A dotted name of the own package in a string constant."""
@@ -556,12 +571,14 @@ def _decorator_text(node: ast.expr) -> str | None:
 
 def _catches_import_error(handler: ast.ExceptHandler) -> bool:
     """Whether the handler survives a failing import: one that ends in `raise` only changes the message."""
-    if isinstance(handler.body[-1], ast.Raise):
-        return False
+    return not isinstance(handler.body[-1], ast.Raise) and _catches(handler, IMPORT_ERRORS)
+
+
+def _catches(handler: ast.ExceptHandler, errors: set[str]) -> bool:
     if handler.type is None:
         return True
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any((dotted(t) or "").rsplit(".", 1)[-1] in IMPORT_ERRORS for t in types)
+    return any((dotted(t) or "").rsplit(".", 1)[-1] in errors for t in types)
 
 
 _HANDLERS: dict[type[ast.AST], Callable[[ModuleReader, Any], None]] = {

@@ -1,0 +1,33 @@
+"""Entry of the flow analysis: facts of the modules in, `FlowFacts` out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...analysis.index import Index
+from ...analysis.schema import Schema, root_of
+from ...facts.flow import FlowFacts
+from ...facts.source import ModuleFacts
+from .bodies import Bodies
+from .engine import Engine, registered_objects
+
+
+def follow_configuration(
+    repo: Path, modules: dict[str, ModuleFacts], files: list[str], package: str, core: str
+) -> FlowFacts:
+    """Follow the configuration through every module below `core` (the FSDP2 package's folder, with a final "/")."""
+    index = Index(modules.values(), files, package)
+    schema = Schema(index, root_of(index, [], package))
+    registrations = [(facts.name, item) for facts in modules.values() for item in facts.registrations]
+    engine = Engine(index, schema, Bodies(repo), registered_objects(index, registrations))
+    inside = [facts.name for path, facts in modules.items() if path.startswith(core)]
+    parser = schema.root.module if schema.root else None  # turns the YAML into these classes, reads no key
+    flow = engine.follow(name for name in inside if name != parser)
+    visited = {(ref.module, ref.qualname) for ref in engine.state.visited}
+    for name in inside:
+        facts = index.modules[name]
+        for function in facts.functions:
+            if (name, function.qualname) not in visited:
+                for key in function.keys:
+                    engine.untyped(key, facts.path, function.line)
+    return flow
