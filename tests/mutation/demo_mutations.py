@@ -82,7 +82,7 @@ def _one(name: str, contracts: str, path: str, old: str, new: str, at: str | Non
 
 
 _REGISTER_IMPORT = "from mindspeed_mm.fsdp.utils.register import model_register\n"
-_LOADING = """    def from_pretrained(cls, pretrained_model_name_or_path, *model_args, config=None, **kwargs):
+_LOADING = """    def from_pretrained(cls, path_or_section, *args, config=None, **options):
 """
 _CLASS = """@model_register.register("internvl3_5")
 """
@@ -291,22 +291,21 @@ _MODEL = [
         "model.from_pretrained",
         MODELING,
         _LOADING,
-        "    def from_pretrained(cls, pretrained_model_name_or_path):\n"
-        "        model_args, config, kwargs = (), None, {}\n",
+        "    def from_pretrained(cls, path_or_section):\n        args, config, options = (), None, {}\n",
     ),
     _one(
         "building_takes_two_parameters",
         "model.from_config",
         MODELING,
-        "    def _from_config(cls, config, **kwargs):\n",
-        "    def _from_config(cls, config, dtype, **kwargs):\n",
+        "    def _from_config(cls, config, **options):\n",
+        "    def _from_config(cls, config, dtype, **options):\n",
     ),
     _one(
         "config_hook_takes_too_few_parameters",
         "code.calls",
         MODELING,
-        "    def overwrite_transformer_config(cls, transformer_config, model_args, feature_args):\n",
-        "    def overwrite_transformer_config(cls, transformer_config, model_args):\n",
+        "    def overwrite_transformer_config(cls, config, model_args, feature_args):\n",
+        "    def overwrite_transformer_config(cls, config, model_args):\n",
     ),
     _one(
         "forward_does_not_take_use_cache",

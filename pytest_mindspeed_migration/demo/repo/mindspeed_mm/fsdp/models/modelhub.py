@@ -31,7 +31,7 @@ class ModelHub:
             ValueError: neither a model_id nor an architecture known to Transformers.
         """
         try:
-            transformer_config = AutoConfig.from_pretrained(
+            config = AutoConfig.from_pretrained(
                 model_args.model_name_or_path,
                 trust_remote_code=model_args.trust_remote_code,
                 attn_implementation=model_args.attn_implementation,
@@ -40,7 +40,7 @@ class ModelHub:
             print_rank(logger.warning, f"No Transformers config ({error}); taking the custom route.")
             model = ModelHub._build_custom_model(model_args, training_args)
         else:
-            model = ModelHub._build_transformers_model(transformer_config, model_args, feature_args, training_args)
+            model = ModelHub._build_transformers_model(config, model_args, feature_args, training_args)
         ModelHub._freeze(model, model_args.freeze)
         return model
 
@@ -56,7 +56,7 @@ class ModelHub:
 
     @staticmethod
     def _build_transformers_model(
-        transformer_config: PretrainedConfig,
+        config: PretrainedConfig,
         model_args: ModelArguments,
         feature_args: FeatureArguments,
         training_args: TrainingArguments,
@@ -64,19 +64,19 @@ class ModelHub:
         if model_args.model_id:
             model_cls = model_register.get(model_args.model_id)
         else:
-            architecture = next(iter(transformer_config.architectures or []), "")
+            architecture = next(iter(config.architectures or []), "")
             model_cls = getattr(transformers, architecture, None)
             if model_cls is None:
                 raise ValueError(f"Transformers has no class {architecture!r}: set model.model_id.")
         overwrite = getattr(model_cls, "overwrite_transformer_config", None)
         if callable(overwrite):
-            transformer_config = model_cls.overwrite_transformer_config(transformer_config, model_args, feature_args)
+            config = model_cls.overwrite_transformer_config(config, model_args, feature_args)
         if training_args.init_model_with_meta_device:
             with torch.device("meta"):
-                return model_cls._from_config(transformer_config).float()
+                return model_cls._from_config(config).float()
         return model_cls.from_pretrained(
             model_args.model_name_or_path,
-            config=transformer_config,
+            config=config,
             dtype=torch.float32,
             low_cpu_mem_usage=True,
             device_map="cpu",

@@ -24,6 +24,8 @@ from mindspeed_mm.fsdp.utils.utils import move_to_device
 
 logger = logging.getLogger(__name__)
 
+_CHECKPOINTERS = {"hf": HuggingFaceCheckpointer, "dcp": DistributedCheckpointer}
+
 
 class TrainEngine:
     """Runs the steps of a training whose parts are built.
@@ -53,22 +55,22 @@ class TrainEngine:
 
     def train(self) -> None:
         """Run until `train_iters`, logging and saving on the way."""
-        args = self.args
+        training = self.args.training
         batches = iter(endless(self.train_dataloader))
         self.model.train()
-        while self.iteration < args.training.train_iters:
+        while self.iteration < training.train_iters:
             started = time.perf_counter()
             loss = self.train_step(batches)
-            grad_norm = clip_grad_norm(self.model, args.training.clip_grad)
+            grad_norm = clip_grad_norm(self.model, training.clip_grad)
             learning_rate = self.lr_scheduler.get_last_lr()[0]
             self.optimizer.step()
             self.lr_scheduler.step()
             self.optimizer.zero_grad()
             self.iteration += 1
             self.profiler.step()
-            if self.iteration % args.training.log_interval == 0:
+            if self.iteration % training.log_interval == 0:
                 self.training_log(self.iteration, time.perf_counter() - started, learning_rate, loss, grad_norm)
-            if args.training.save_interval > 0 and self.iteration % args.training.save_interval == 0:
+            if training.save_interval > 0 and self.iteration % training.save_interval == 0:
                 self.save()
         self.save()
 
@@ -105,8 +107,9 @@ class TrainEngine:
         """Restore `training.load` and return the iteration it stands at."""
         training = self.args.training
         load_format = detect_format(training.load) if training.load_format == "auto" else training.load_format
-        checkpointer = HuggingFaceCheckpointer if load_format == "hf" else DistributedCheckpointer
-        state = checkpointer.load(training.load, self.model, None if training.no_load_optim else self.optimizer)
+        state = _CHECKPOINTERS[load_format].load(
+            training.load, self.model, None if training.no_load_optim else self.optimizer
+        )
         return state["iteration"]
 
     def save(self) -> None:

@@ -37,8 +37,8 @@ class Trainer:
     def __init__(self, args: Arguments, model_provider=None, dataloader_provider=None):
         self.args = args
         self.initialize()
-        self.model_parallel_applier = ParallelApplier(args.parallel)
-        self.model_features_applier = FeaturesApplier(args.features)
+        self.parallelize = ParallelApplier(args.parallel)
+        self.features = FeaturesApplier(args.features)
         self.model = self.get_model(model_provider)
         self.optimizer = build_optimizer(self.model, args.training)
         self.lr_scheduler = build_lr_scheduler(self.optimizer, args.training)
@@ -60,14 +60,14 @@ class Trainer:
         """Build, wrap and shard the model; from the meta device it gets storage, and weights unless some are loaded."""
         args = self.args
         model = model_provider() if model_provider else ModelHub.build(args.model, args.features, args.training)
-        self.model_features_applier.pre_fully_shard_apply(model)
-        model = self.model_parallel_applier(model)
+        self.features.pre_fully_shard_apply(model)
+        sharded = self.parallelize(model)
         if args.training.init_model_with_meta_device:
-            materialize(model, get_device_type())
-            init_model_weights(model)
+            materialize(sharded, get_device_type())
+            init_model_weights(sharded)
         else:
-            model.to(get_device_type())
-        return model
+            sharded.to(get_device_type())
+        return sharded
 
     def get_dataloader(self) -> torch.utils.data.DataLoader:
         """Build the training dataloader from the data section."""
@@ -90,6 +90,5 @@ class Trainer:
 
 
 if __name__ == "__main__":
-    arguments = ConfigManager(config_class=Arguments).load_and_parse()
-    Trainer(args=arguments).train()
+    Trainer(args=ConfigManager(Arguments).load_and_parse()).train()
     dist.destroy_process_group()

@@ -29,10 +29,10 @@ def recompute_modules(model: nn.Module, plan: RecomputePlanConfig) -> None:
         raise RuntimeError(f"features.recompute_plan: no module matches {plan.apply_modules}.")
     for name, module in selected:
         print_rank(logger.info, f"recomputing {name}")
-        module.forward = recompute_wrapper(module.forward, plan.use_reentrant)
+        module.forward = with_recompute(module.forward, plan.use_reentrant)
 
 
-def recompute_wrapper(forward: Callable, use_reentrant: bool) -> Callable:
+def with_recompute(forward: Callable, use_reentrant: bool) -> Callable:
     """Return `forward` under checkpointing. It is called with `past_key_values=None`: a cache cannot be recomputed."""
 
     @functools.wraps(forward)

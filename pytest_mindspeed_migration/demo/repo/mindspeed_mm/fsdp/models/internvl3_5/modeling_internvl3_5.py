@@ -24,37 +24,35 @@ class InternVL35ForTraining(InternVLForConditionalGeneration):
     """
 
     checkpoint_key_mapping: ClassVar[dict[str, str]] = {
-        r"^language_model\.model\.": "model.language_model.",
-        r"^language_model\.lm_head\.": "lm_head.",
-        r"^vision_tower\.": "model.vision_tower.",
-        r"^multi_modal_projector\.": "model.multi_modal_projector.",
+        r"^language_model\.model(?=\.)": "model.language_model",
+        r"^language_model\.lm_head(?=\.)": "lm_head",
+        r"^vision_tower(?=\.)": "model.vision_tower",
+        r"^multi_modal_projector(?=\.)": "model.multi_modal_projector",
     }
 
     @classmethod
-    def overwrite_transformer_config(cls, transformer_config, model_args, feature_args):
+    def overwrite_transformer_config(cls, config, model_args, feature_args):
         """ModelHub's hook between reading the config and building: no cache, and image tokens that fit."""
-        transformer_config.use_cache = False
-        transformer_config.text_config.use_cache = False
-        check_image_token(transformer_config)
-        num_image_token(transformer_config)
-        return transformer_config
+        config.use_cache = config.text_config.use_cache = False
+        check_image_token(config)
+        num_image_token(config)
+        return config
 
     @classmethod
-    def from_pretrained(cls, pretrained_model_name_or_path, *model_args, config=None, **kwargs):
+    def from_pretrained(cls, path_or_section, *args, config=None, **options):
         """Load weights, called in either way: with a path, a config and options, or with the `model` section alone."""
-        if isinstance(pretrained_model_name_or_path, ModelArguments):
-            section = pretrained_model_name_or_path
-            config = cls._config_of(section)
-            pretrained_model_name_or_path = section.model_name_or_path
-        kwargs.setdefault("key_mapping", cls.checkpoint_key_mapping)
-        return super().from_pretrained(pretrained_model_name_or_path, *model_args, config=config, **kwargs)
+        path = path_or_section
+        if isinstance(path_or_section, ModelArguments):
+            path, config = path_or_section.model_name_or_path, cls._config_of(path_or_section)
+        options.setdefault("key_mapping", cls.checkpoint_key_mapping)
+        return super().from_pretrained(path, *args, config=config, **options)
 
     @classmethod
-    def _from_config(cls, config, **kwargs):
+    def _from_config(cls, config, **options):
         """Build without weights, from a config or from the `model` section."""
         if isinstance(config, ModelArguments):
             config = cls._config_of(config)
-        return super()._from_config(config, **kwargs)
+        return super()._from_config(config, **options)
 
     @classmethod
     def _config_of(cls, section: ModelArguments) -> InternVLConfig:
@@ -83,7 +81,8 @@ class InternVL35ForTraining(InternVLForConditionalGeneration):
             labels: input_ids with -100 where no loss is wanted.
         """
         if inputs_embeds is None:
-            inputs_embeds = self.get_input_embeddings()(input_ids)
+            embedding = self.get_input_embeddings()
+            inputs_embeds = embedding(input_ids)
         if pixel_values is not None:
             inputs_embeds = self._insert_images(input_ids, inputs_embeds, pixel_values, image_flags)
         outputs = self.model(
@@ -93,13 +92,13 @@ class InternVL35ForTraining(InternVLForConditionalGeneration):
             use_cache=bool(use_cache),
             **kwargs,
         )
-        hidden_states = outputs.last_hidden_state
+        hidden = outputs.last_hidden_state
         if labels is not None and getattr(self, "enable_chunk_loss", False):
-            return InternVLCausalLMOutputWithPast(loss=self.lm_head(hidden_states, labels))
-        logits = self.lm_head(hidden_states)
+            return InternVLCausalLMOutputWithPast(loss=self.lm_head(hidden, labels))
+        logits = self.lm_head(hidden)
         loss = None
         if labels is not None:
-            loss = self.loss_function(logits=logits, labels=labels, vocab_size=self.config.text_config.vocab_size)
+            loss = self.loss_function(logits, labels, vocab_size=self.config.text_config.vocab_size)
         return InternVLCausalLMOutputWithPast(loss=loss, logits=logits)
 
     def _insert_images(
