@@ -23,7 +23,7 @@ class Signature:
 class WriteFacts:
     """An attribute set on something other than `self`: `obj.a.b = value`, `setattr(obj, "name", value)`.
 
-    `target` has "[]" for an index, a loop variable replaced by what it runs over; `value` is source text ("?": too long).
+    `target` has "[]" for an index, a loop variable replaced by what it runs over; `value` is source text, or "?".
     """
 
     target: str
@@ -34,7 +34,7 @@ class WriteFacts:
 
 @dataclass
 class LookupFacts:
-    """`getattr(x, <expression>)`: an attribute whose name is not a constant. `name` is the expression's text, or "?"."""
+    """`getattr(x, <expression>)`: an attribute looked up by a name that is no constant (`name`: its text, or "?")."""
 
     name: str
     line: int
