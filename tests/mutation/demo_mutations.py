@@ -225,8 +225,15 @@ _CONFIG = [
         "dataset_has_no_collate_fn_and_no_collator_is_named",
         ("data.collate",),
         CONFIG,
-        "",
-        (Swap(DATASET, "    def collate_fn(self", "    def make_batch(self"),),
+        "    collate_param:",
+        (
+            Swap(
+                CONFIG,
+                "    num_workers: 0\n",
+                "    num_workers: 0\n    collate_param:\n      pad_to_multiple_of: 16\n",
+            ),
+            Swap(DATASET, "    def collate_fn(self", "    def make_batch(self"),
+        ),
     ),
     _one(
         "launch_script_names_a_missing_yaml",
@@ -273,13 +280,10 @@ _PLANS = [
                 "\nclass TileGate(nn.Module):\n    def forward(self, features):\n        return features\n\n\n"
                 + _CLASS,
             ),
-            Swap(MODELING, "from torch import Tensor\n", "from torch import Tensor, nn\n"),
             Swap(
                 MODELING,
-                "    @classmethod\n    def overwrite_transformer_config(",
-                "    def __init__(self, config):\n        super().__init__(config)\n"
-                "        self.tile_gate = TileGate()\n\n"
-                "    @classmethod\n    def overwrite_transformer_config(",
+                "        self.post_init()\n",
+                "        self.tile_gate = TileGate()\n        self.post_init()\n",
             ),
         ),
     ),
@@ -307,13 +311,15 @@ _MODEL = [
         "    def overwrite_transformer_config(cls, config, model_args, feature_args):\n",
         "    def overwrite_transformer_config(cls, config, model_args):\n",
     ),
-    _one(
+    Mutation(
         "forward_does_not_take_use_cache",
-        "model.forward_inputs",
+        ("model.forward_inputs",),
         MODELING,
-        "        use_cache: bool | None = None,\n        **kwargs,\n",
-        "",
-        at="    def forward(",
+        "    def forward(",
+        (
+            Swap(MODELING, "        use_cache: bool | None = None,\n        **kwargs,\n", ""),
+            Swap(MODELING, "            use_cache=bool(use_cache),\n            **kwargs,\n", ""),
+        ),
     ),
     _one(
         "forward_returns_a_tuple",
@@ -343,8 +349,8 @@ _CODE = [
         "source_repo_is_imported",
         "model.imports",
         MODELING,
-        "from torch import Tensor\n",
-        "from internvl.modeling import load_model\nfrom torch import Tensor\n",
+        "from torch import Tensor, nn\n",
+        "from internvl.modeling import load_model\nfrom torch import Tensor, nn\n",
     ),
     _one(
         "file_does_not_parse",
@@ -380,8 +386,8 @@ _CODE = [
         "torch_npu_is_imported_unguarded",
         "code.import_effects",
         MODELING,
-        "from torch import Tensor\n",
-        "import torch_npu\nfrom torch import Tensor\n",
+        "from torch import Tensor, nn\n",
+        "import torch_npu\nfrom torch import Tensor, nn\n",
     ),
     _one(
         "command_line_is_read_on_import",

@@ -11,11 +11,8 @@ from mindspeed_mm.fsdp.data.dataloader.data_collator import resolve_data_collato
 from mindspeed_mm.fsdp.data.dataloader.sampler import BaseRandomBatchSampler
 
 
-def select_collate_fn(dataset: Dataset, collate_param: dict[str, Any], dataset_param=None, model=None) -> Callable:
-    """The dataset's own `collate_fn` where it has one, else the registered collator."""
-    own = getattr(dataset, "collate_fn", None)
-    if callable(own):
-        return own
+def build_collate_fn(collate_param: dict[str, Any], dataset_param=None, model=None) -> Callable:
+    """Return an instance of the collator that `collator_id` names."""
     collator_cls, options = resolve_data_collator(collate_param, dataset_param)
     return collator_cls(dataset_param=dataset_param, model=model, **options)
 
@@ -33,6 +30,10 @@ def prepare_base_dataloader(
     **kwargs,
 ) -> DataLoader:
     """A plain dataloader over the whole dataset."""
+    if hasattr(dataset, "collate_fn"):
+        collate_fn = dataset.collate_fn
+    else:
+        collate_fn = build_collate_fn(collate_param or {}, dataset_param, model)
     return DataLoader(
         dataset,
         batch_size=batch_size,
@@ -40,7 +41,7 @@ def prepare_base_dataloader(
         drop_last=drop_last,
         pin_memory=pin_memory,
         num_workers=num_workers,
-        collate_fn=select_collate_fn(dataset, collate_param or {}, dataset_param, model),
+        collate_fn=collate_fn,
     )
 
 
@@ -66,6 +67,10 @@ def prepare_sampler_dataloader(
     """
     if sampler_type != "BaseRandomBatchSampler":
         raise NotImplementedError(f"data.dataloader_param.sampler_type {sampler_type!r} is not known.")
+    if hasattr(dataset, "collate_fn"):
+        collate_fn = dataset.collate_fn
+    else:
+        collate_fn = build_collate_fn(collate_param or {}, dataset_param, model)
     sampler = BaseRandomBatchSampler(
         dataset,
         batch_size=batch_size,
@@ -80,7 +85,7 @@ def prepare_sampler_dataloader(
         batch_sampler=sampler,
         pin_memory=pin_memory,
         num_workers=num_workers,
-        collate_fn=select_collate_fn(dataset, collate_param or {}, dataset_param, model),
+        collate_fn=collate_fn,
     )
 
 

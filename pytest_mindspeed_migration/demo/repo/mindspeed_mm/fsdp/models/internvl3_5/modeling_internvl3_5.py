@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from torch import Tensor
-from transformers import InternVLConfig, InternVLForConditionalGeneration
+from torch import Tensor, nn
+from transformers import InternVLConfig, InternVLModel, InternVLPreTrainedModel
 from transformers.models.internvl.modeling_internvl import InternVLCausalLMOutputWithPast
 
 from mindspeed_mm.fsdp.models.internvl3_5.special_tokens import check_image_token, num_image_token
@@ -12,15 +12,15 @@ from mindspeed_mm.fsdp.utils.register import model_register
 
 
 @model_register.register("internvl3_5")
-class InternVL35ForTraining(InternVLForConditionalGeneration):
-    """Transformers' InternVL, with what its training data and ModelHub ask for.
+class InternVL35ForTraining(InternVLPreTrainedModel):
+    """Transformers' InternVL under an output projection, with what its training data and ModelHub ask for.
 
     Text-only samples carry one blank tile with `image_flags` 0: the vision tower then runs on every rank, which the
     collectives of its shards need, and contributes nothing.
 
     Attributes:
         checkpoint_key_mapping: from weight names of published checkpoints to module names. Transformers renames them
-            for its own class and, silently, not for a subclass: the output projection would stay random.
+            for its own classes only: without this the output projection would silently stay random.
     """
 
     checkpoint_key_mapping: ClassVar[dict[str, str]] = {
@@ -29,6 +29,14 @@ class InternVL35ForTraining(InternVLForConditionalGeneration):
         r"^vision_tower(?=\.)": "model.vision_tower",
         r"^multi_modal_projector(?=\.)": "model.multi_modal_projector",
     }
+
+    _tied_weights_keys: ClassVar[dict[str, str]] = {"lm_head.weight": "model.language_model.embed_tokens.weight"}
+
+    def __init__(self, config: InternVLConfig):
+        super().__init__(config)
+        self.model = InternVLModel(config)
+        self.lm_head = nn.Linear(config.text_config.hidden_size, config.text_config.vocab_size, bias=False)
+        self.post_init()
 
     @classmethod
     def overwrite_transformer_config(cls, config, model_args, feature_args):
@@ -104,7 +112,7 @@ class InternVL35ForTraining(InternVLForConditionalGeneration):
     def _insert_images(
         self, input_ids: Tensor, inputs_embeds: Tensor, pixel_values: Tensor, image_flags: Tensor | None
     ) -> Tensor:
-        features = self.get_image_features(
+        features = self.model.get_image_features(
             pixel_values=pixel_values,
             vision_feature_layer=self.config.vision_feature_layer,
             vision_feature_select_strategy=self.config.vision_feature_select_strategy,
