@@ -424,14 +424,14 @@ _CODE = [
 _PREFLIGHT = [
     _one(
         "model_path_is_a_placeholder",
-        "preflight.assets config.assets",
+        "preflight.assets",
         MANIFEST,
         "  model_path: ../../ckpt/hf_path/InternVL3_5-tiny\n",
         "  model_path: /path/to/InternVL3_5\n",
     ),
     _one(
         "image_root_does_not_exist",
-        "preflight.assets config.assets",
+        "preflight.assets",
         MANIFEST,
         "  image_root: ../../data/internvl3_5/images\n",
         "  image_root: ../../data/internvl3_5/pictures\n",
