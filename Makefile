@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: demo test lint clean
 
 demo: .venv/.plugin
-	$(BIN)/pytest --migrate-target=internvl3_5 --migrate-repo=demo
+	$(BIN)/pytest --migrate-target=internvl3_5 --migrate-repo=demo -rfE
 
 test: .venv/.dev
 	$(BIN)/pytest $(ARGS)
