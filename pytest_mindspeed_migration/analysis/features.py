@@ -155,6 +155,8 @@ def pattern_uses(facts: StaticFacts, config: ConfigFacts) -> list[PatternUse]:
         for option in kind.patterns:
             base = f"{reader.section}.{kind.key}.{option}"
             value = config.get(base)
+            if value is None and on is True and kind.name == "chunk_loss":
+                value = _plan_default(facts, reader.section, kind.key, option)
             if isinstance(value, str):
                 found.append(PatternUse(kind, option, value, base, on))
             elif isinstance(value, list):
@@ -171,6 +173,18 @@ def pattern_uses(facts: StaticFacts, config: ConfigFacts) -> list[PatternUse]:
             if isinstance(item, str)
         )
     return found
+
+
+def _plan_default(facts: StaticFacts, section: str, key: str, option: str) -> Any:
+    """The default of an option of a plan, from the plan's own schema class."""
+    ref, index = sections(facts).get(section), index_of(facts)
+    for module, owner in index.linear(ref)[0] if ref is not None else []:
+        for entry in owner.fields:
+            plan = index.resolve(module, entry.annotation) if entry.name == key else None
+            if plan is not None and plan.kind == "class":
+                fields = [item for _, schema in index.linear(plan)[0] for item in schema.fields]
+                return next((item.default for item in fields if item.name == option), None)
+    return None
 
 
 FREEZE = PlanKind("freeze", "freeze", ())

@@ -116,7 +116,7 @@ def bypasses(view: TargetView, item: Registered) -> bool:
 
 @per_facts
 def used_by_tasks(facts: StaticFacts) -> frozenset[Ref]:
-    """Objects that the trainers of single tasks import by name, so that the framework's own calls do not concern them."""
+    """Objects that trainers of single tasks import by name: the framework's own calls do not concern them."""
     index, root = index_of(facts), f"{facts.repo.package}/fsdp/tasks/"
     modules = [module for path, module in facts.modules.items() if path.startswith(root)]
     return frozenset(index.imported(entry) for module in modules for entry in module.imports)

@@ -7,7 +7,7 @@ opaque: anything may be below, so a pattern that reaches into it is left to a le
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -110,8 +110,11 @@ class Tree:
         self._walk(pattern, self.root, "", pattern.start, (), (("", self.root),), result)
         return result
 
-    def walk(self) -> Iterator[tuple[str, Node]]:
-        """Every known module with its symbolic path, a class that contains itself cut off."""
+    def walk(self, absent: Callable[[tuple[Test, ...]], bool] | None = None) -> Iterator[tuple[str, Node]]:
+        """Every known module with its symbolic path, a class that contains itself cut off.
+
+        `absent` tells from a child's conditions that it is not there; it and what is below it are left out.
+        """
         stack: list[tuple[str, Node, tuple[Ref, ...]]] = [("", self.root, ())]
         while stack:
             path, node, above = stack.pop()
@@ -121,7 +124,11 @@ class Tree:
             inside = (*above, node.ref) if node.ref else above
             for name, branches in reversed(node.children.items()):
                 child = f"{path}.{name}" if path else name
-                stack.extend((child, branch.node, inside) for branch in branches)
+                stack.extend(
+                    (child, branch.node, inside)
+                    for branch in branches
+                    if absent is None or not branch.tests or not absent(branch.tests)
+                )
 
     def _walk(
         self,

@@ -1,7 +1,7 @@
 """What tests in a model's code come out as under one YAML: `self.enable_x` -> the model config -> the hook -> the YAML.
 
-A framework hook of the model class (`overwrite_transformer_config`) copies keys of the YAML into the model's config, from
-which the class takes switches for its children. Only what this chain tells is known; the checkpoint's own config is not.
+A hook of the model class (`overwrite_transformer_config`) copies keys of the YAML into the model's config, from which
+the class takes switches for its children. Only what this chain tells is known; the checkpoint's own config is not.
 """
 
 from __future__ import annotations

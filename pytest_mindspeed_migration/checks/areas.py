@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from importlib import import_module
 
-AREAS: tuple[str, ...] = ("preflight", "config_text", "launch")
+AREAS: tuple[str, ...] = (
+    "preflight",
+    "config_text",
+    "launch",
+    "config_schema",
+    "config_keys",
+    "schema_readers",
+)
 
 
 def load() -> None:

@@ -147,7 +147,7 @@ def _own_collate(view: TargetView) -> bool | None:
     """Whether the registered dataset has a `collate_fn`; None when that cannot be told (a factory, a foreign base)."""
     found = _dataset_class(view)
     if found is None:
-        return None
+        return _factory_collates(view)
     index, ref = found
     if index.method(ref, "collate_fn") is not None:
         return True
@@ -156,6 +156,27 @@ def _own_collate(view: TargetView) -> bool | None:
         return True
     plain = ("torch.utils.data.", "torch.utils.data.dataset.", "object", "abc.")
     return False if all(base.startswith(plain) for base in foreign) else None
+
+
+def _factory_collates(view: TargetView) -> bool | None:
+    """The same for a factory: False when nothing it can return, as far as its imports in the repo go, has one."""
+    dataset, index = dataset_of(view), index_of(view.facts)
+    if dataset is None or dataset.ref is None or dataset.ref.kind != "function":
+        return None
+    pending, seen = [dataset.ref.module], set[str]()
+    while pending:
+        name = pending.pop()
+        module = index.modules.get(name)
+        if module is None or name in seen:
+            continue
+        seen.add(name)
+        if "collate_fn" in module.keys_passed or "collate_fn" in module.keys_read:
+            return None
+        named = [f.qualname.rsplit(".", 1)[-1] for f in module.functions]
+        if "collate_fn" in named or any("collate_fn" in [*c.self_sets, *c.class_attrs] for c in module.classes):
+            return None
+        pending.extend(entry.module for entry in module.imports if "dataset" in entry.module)
+    return False
 
 
 def _dataset_class(view: TargetView) -> tuple[Index, Ref] | None:

@@ -181,7 +181,7 @@ def _reach(found: Audit, item: Audited) -> Iterator[Finding]:
             use,
             "never_matches_off" if off else "never_matches",
             "note" if off else "error",
-            module=path or ".",
+            module=path or "(root)",
             cls=node.label,
             where=f"{node.path}:{node.line}",
             suggestion=_nearest(found, use.text),
@@ -211,7 +211,8 @@ def _nearest(found: Audit, text: str) -> str | None:
     """The known module path that looks most like the pattern, its indexes written as `{*}`."""
     assert found.tree is not None
     paths = [path.replace(INDEX, "{*}") for path, node in found.tree.walk() if path and node.kind != "opaque"]
-    return near(text, paths, cutoff=0.6)
+    moved = [path for path in paths if path.endswith(f".{text}") or text.endswith(f".{path}")]
+    return min(moved, key=len) if moved else near(text, paths, cutoff=0.6)
 
 
 def _containers(found: Audit) -> Iterator[Finding]:
@@ -249,7 +250,7 @@ def _gaps(found: Audit) -> Iterator[Finding]:
     patterns = [item.pattern for item in items]
     if not patterns or found.tree is None:
         return
-    for path, node in found.tree.walk():
+    for path, node in found.tree.walk(lambda tests: found.values.all_hold(tests) is False):
         if node.kind != "list" or node.label != "list" or not node.elements:
             continue
         if any(element.kind != "module" or not element.children for element in node.elements):

@@ -89,6 +89,7 @@ class FieldFacts:
     has_default: bool
     default: Any = None  # a JSON constant, or the string "<factory>"/"<expr>" when it is not a constant
     default_none: bool = False  # the default is literally None
+    init: bool = True  # a parameter of the constructor
 
 
 @dataclass
@@ -137,6 +138,7 @@ class CallFacts:
     keywords: list[str] = field(default_factory=list)
     star: bool = False  # *args in the call
     double_star: list[str] = field(default_factory=list)  # source text of each **expr
+    names: list[str] = field(default_factory=list)  # positional arguments that are plain names, "" for others
     guarded: bool = False  # under a condition or in a `try`
 
 
