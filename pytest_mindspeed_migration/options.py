@@ -106,11 +106,11 @@ def read(config: pytest.Config) -> Options:
     level = values.choice("level", "auto")
     if level not in ("auto", *AVAILABLE_LEVELS):
         raise UsageProblem("usage.level_unavailable", level=level, available=", ".join(AVAILABLE_LEVELS))
-    target = values.text("target")
+    target = values.given("target")
     names = tuple(part.strip() for part in (target or "").split(",") if part.strip())
     if target is not None and not names:
         raise UsageProblem("usage.target_empty")
-    repo = values.text("repo")
+    repo = values.given("repo")
     demo = repo == "demo"
     return Options(
         targets=names,
@@ -130,9 +130,9 @@ def read(config: pytest.Config) -> Options:
         export_facts=values.path("export-facts"),
         generate=values.path("generate"),
         suite=values.ini_path("migrate_suite"),
-        explain=values.text("explain"),
-        list_all=bool(values.text("list")),
-        require_accepted=bool(values.text("require-accepted")),
+        explain=values.given("explain"),
+        list_all=bool(values.given("list")),
+        require_accepted=bool(values.given("require-accepted")),
         typed=values.typed(),
     )
 
@@ -142,13 +142,13 @@ class _Values:
         self._config = config
         self._ini = {"migrate_" + name.replace("-", "_") for name, _, ini, _ in _OPTIONS if ini}
 
-    def text(self, name: str) -> Any:
+    def given(self, name: str) -> Any:
         dest = "migrate_" + name.replace("-", "_")
         value = self._config.getoption(dest, None)
         return value if value is not None else (self._from_ini(dest) if dest in self._ini else None)
 
     def choice(self, name: str, default: str) -> str:
-        value: str = self.text(name) or default
+        value: str = self.given(name) or default
         if value not in _CHOICES[name]:
             from .findings import near
 

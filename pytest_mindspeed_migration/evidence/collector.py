@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..facts.store import write_atomic
+from ..atomic import encode, write_atomic
 from .redact import redact, redact_all
 
 JOURNAL = "evidence.jsonl"
@@ -80,6 +80,6 @@ def _write_log(folder: Path, contract: str, log: str) -> dict[str, Any]:
     lines = log.splitlines()
     return {
         "path": path.relative_to(folder).as_posix(),
-        "sha256": hashlib.sha256(log.encode("utf-8", "surrogatepass")).hexdigest(),
+        "sha256": hashlib.sha256(encode(log)).hexdigest(),
         "excerpt": "\n".join(lines[-EXCERPT_LINES:]),
     }

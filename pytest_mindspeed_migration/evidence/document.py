@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .. import __version__
-from ..facts.store import write_atomic
+from ..atomic import write_atomic
 from ..report.acceptance import Acceptance, assess
 from .redact import redact_all
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 MASK = "***"
@@ -27,6 +28,7 @@ _ENV_KEY = re.compile(r"(\b(?:[A-Z0-9]+_)*KEY=)" + _VALUE)
 _OPTION = re.compile(r"(?i)(--?[\w-]*(?:password|passwd|secret|api-key|auth-token)[ =])" + _VALUE)
 
 
+@lru_cache(maxsize=4096)  # the same few texts come by hundreds of times in a run over all targets
 def redact(text: str) -> str:
     """Return `text` with passwords, tokens, keys and URL credentials replaced by `***`."""
     text = _URL.sub(rf"\g<1>{MASK}@", text)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 
+from ..atomic import write_atomic
 from ..errors import UsageProblem
 from .codec import from_json, to_json
 from .static import FORMAT, StaticFacts
@@ -15,7 +14,7 @@ from .static import FORMAT, StaticFacts
 def save(facts: StaticFacts, path: Path) -> None:
     """Write an export; the file appears whole or not at all. Raises OSError when the place cannot be written."""
     document = {"format": facts.format, **to_json(facts)}
-    write_atomic(path, json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=True))
+    write_atomic(path, json.dumps(document, separators=(",", ":"), sort_keys=True))
 
 
 def load(path: Path) -> StaticFacts:
@@ -37,17 +36,3 @@ def load(path: Path) -> StaticFacts:
         return from_json(StaticFacts, document)
     except ValueError as error:
         raise UsageProblem("usage.facts_not_json", path=str(path), error=str(error)) from error
-
-
-def write_atomic(path: Path, text: str) -> None:
-    """Write a text file through a temporary file beside it and a rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(text.encode("utf-8", "surrogatepass"))
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..atomic import write_atomic
 from ..checks.view import FRAMEWORK
 from ..evidence.redact import redact
-from ..facts.store import write_atomic
 from ..messages import text
 from ..templates import environment
 from .texts import counts, first_line, gate_line

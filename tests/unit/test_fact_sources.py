@@ -1,0 +1,107 @@
+"""Exports, targets named by users and manifests, and configs laid over an export."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_mindspeed_migration.errors import UsageProblem
+from pytest_mindspeed_migration.facts import store
+from pytest_mindspeed_migration.facts.config import ConfigFacts
+from pytest_mindspeed_migration.facts.launch import PathReference, ScriptFacts
+from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
+from pytest_mindspeed_migration.scan.overlay import overlay
+from pytest_mindspeed_migration.target_repo import select, view_of
+
+KNOWN = [TargetFacts("alpha", "a.yaml", model_id="a"), TargetFacts("beta", "b.yaml", model_id="b")]
+NO_MANIFEST = SimpleNamespace(manifest=None, facts="facts.json")
+WITH_MANIFEST = SimpleNamespace(manifest="migration.yaml", facts="facts.json")
+
+
+def test_an_export_comes_back_as_it_was(tmp_path):
+    facts = StaticFacts(configs={"a": ConfigFacts("a", {"x": [1, "\ud800", "é", None, 1.5]}, {"x": 3})}, targets=KNOWN)
+    store.save(facts, tmp_path / "deep" / "facts.json")
+    assert store.load(tmp_path / "deep" / "facts.json") == facts
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["facts.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "key"),
+    [
+        (b"", "usage.facts_not_json"),
+        (b"\xff\xfe", "usage.facts_not_json"),
+        (b"[" * 100_000, "usage.facts_not_json"),
+        (b"[]", "usage.facts_format"),
+        (b"{}", "usage.facts_format"),
+        (b'{"format": 1, "colour": "red"}', "usage.facts_not_json"),
+        (b'{"format": 1, "targets": 3}', "usage.facts_not_json"),
+    ],
+)
+def test_what_is_no_export_is_one_sentence(tmp_path, content, key):
+    path = tmp_path / "facts.json"
+    path.write_bytes(content)
+    with pytest.raises(UsageProblem) as caught:
+        store.load(path)
+    assert caught.value.key == key
+    assert str(path) in caught.value.render("en")
+
+
+def test_a_save_that_fails_leaves_nothing_behind(tmp_path):
+    facts = StaticFacts(configs={"a": ConfigFacts("a", {"x": object()})})
+    with pytest.raises(TypeError):
+        store.save(facts, tmp_path / "facts.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_is_every_target_and_the_framework_last():
+    assert [one.name for one in select(KNOWN, ("all",), None, NO_MANIFEST)] == ["alpha", "beta", "framework"]
+    assert [one.name for one in select(KNOWN, ("b", "alpha"), None, NO_MANIFEST)] == ["alpha", "beta"]
+    assert [one.name for one in select(KNOWN, ("framework",), None, NO_MANIFEST)] == ["framework"]
+
+
+def test_all_of_nothing_is_a_usage_problem():
+    with pytest.raises(UsageProblem) as caught:
+        select([], ("all",), None, NO_MANIFEST)
+    assert caught.value.key == "usage.no_targets"
+
+
+def test_a_manifest_makes_a_target_before_there_is_a_config():
+    manifest = {"model_identity": {"name": "gamma"}}
+    (target,) = select(KNOWN, ("gamma",), manifest, WITH_MANIFEST)
+    assert (target.name, target.config, target.manifest) == ("gamma", None, "migration.yaml")
+    (target,) = select(KNOWN, ("alpha",), {"model_identity": {"name": "Alpha"}}, WITH_MANIFEST)
+    assert (target.config, target.manifest) == ("a.yaml", "migration.yaml")
+
+
+def test_paths_of_the_command_line_hold_for_every_target_and_a_manifest_only_for_its_own():
+    manifest = {"model_identity": {"name": "alpha"}, "runtime_assets": {"model_path": "/m", "image_root": "/i"},
+                "_assets": {"model_path": "/m"}}  # fmt: skip
+    own = TargetFacts("alpha", "a.yaml", manifest="migration.yaml")
+    assert view_of(StaticFacts(), own, manifest, alone=False).manifest == manifest
+    other = view_of(StaticFacts(), KNOWN[1], manifest, alone=False).manifest
+    assert other == {"runtime_assets": {"model_path": "/m"}}
+    assert view_of(StaticFacts(), KNOWN[1], {**manifest, "_assets": {}}, alone=False).manifest is None
+    assert view_of(StaticFacts(), TargetFacts("framework", None), manifest, alone=True).manifest is None
+
+
+def test_configs_laid_over_an_export_replace_and_add_targets(tmp_path):
+    folder = tmp_path / "examples" / "alpha"
+    folder.mkdir(parents=True)
+    (folder / "alpha.yaml").write_text("model: {model_id: new}\nparallel: {fsdp_plan: {}}\n", encoding="utf-8")
+    (folder / "run.sh").write_text("torchrun mindspeed_mm/fsdp/train/trainer.py examples/alpha/alpha.yaml\n", "utf-8")
+    old = {"model": {"model_id": "old"}, "parallel": {"fsdp_plan": {}}}
+    facts = StaticFacts(
+        files=["mindspeed_mm/fsdp/train/trainer.py"],
+        configs={name: ConfigFacts(name, old) for name in ("examples/alpha/alpha.yaml", "examples/beta/beta.yaml")},
+        scripts={
+            "examples/beta/run.sh": ScriptFacts("examples/beta/run.sh", references=[PathReference("x", 1, False)])
+        },
+    )
+    merged = overlay(facts, tmp_path)
+    assert {target.name: target.model_id for target in merged.targets} == {"alpha": "new", "beta": "old"}
+    assert merged.targets[0].scripts == ["examples/alpha/run.sh"]
+    references = {one.path: one.exists for one in merged.scripts["examples/alpha/run.sh"].references}
+    assert references["mindspeed_mm/fsdp/train/trainer.py"] is not False
+    assert json.loads(json.dumps(merged.files)) == facts.files

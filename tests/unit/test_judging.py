@@ -1,0 +1,104 @@
+"""How outcomes follow from contracts, facts and what checks say."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_mindspeed_migration.catalogue import load_catalogue
+from pytest_mindspeed_migration.checks import areas, registry
+from pytest_mindspeed_migration.checks.view import TargetView
+from pytest_mindspeed_migration.facts.config import ConfigFacts
+from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
+from pytest_mindspeed_migration.findings import Finding
+from pytest_mindspeed_migration.outcomes import Judge, facts_stated
+
+
+@pytest.fixture
+def checks(monkeypatch):
+    """Replace all checks by ones that find nothing; the test puts its own in."""
+    monkeypatch.setattr(areas, "AREAS", ())
+    own = {one.id: [lambda view: []] for one in load_catalogue().contracts if "static" in one.levels}
+    monkeypatch.setattr(registry, "_CHECKS", own)
+    return own
+
+
+def _view(data=None, name="t", **target):
+    facts = StaticFacts(configs={"c.yaml": ConfigFacts("c.yaml", data)})
+    return TargetView(facts, TargetFacts(name, "c.yaml", **target))
+
+
+def _judge(view, levels=("static",)):
+    return Judge(load_catalogue(), view, levels)
+
+
+def test_a_check_runs_once_however_often_its_verdict_is_asked_for(checks):
+    seen = []
+    checks["preflight.repo"] = [lambda view: seen.append(view) or []]
+    judge = _judge(_view({}))
+    for contract in ("config.linkage", "code.names", "preflight.repo", "config.linkage"):
+        assert judge.verdict(contract).status == "passed"
+    assert len(seen) == 1
+
+
+def test_a_prerequisite_that_is_itself_blocked_blocks(checks):
+    checks["preflight.repo"] = [lambda view: [Finding("suite.test_error", {"error": "x"})]]
+    judge = _judge(_view({}))
+    assert judge.verdict("model.registration").blocked_by == ("preflight.repo",)
+    assert judge.verdict("model.from_pretrained").blocked_by == ("model.registration",)
+
+
+@pytest.mark.parametrize("config", [None, "c.yaml"], ids=["no config yet", "unreadable config"])
+def test_without_a_readable_config_what_needs_it_is_blocked_and_never_passed(checks, config):
+    view = TargetView(StaticFacts(configs={"c.yaml": ConfigFacts("c.yaml", None)}), TargetFacts("t", config))
+    judge = _judge(view)
+    passed = {one.id for one in load_catalogue().of_subject("target") if judge.verdict(one.id).status == "passed"}
+    assert passed == {
+        "preflight.repo",
+        "preflight.assets",
+        "preflight.entrypoints",
+        "preflight.editable_paths",
+        "config.parse",
+    }
+    assert judge.verdict("code.names").blocked_by == ("config.parse",)
+
+
+def test_a_contract_without_a_check_is_not_called_passed(checks):
+    del checks["code.names"]
+    verdict = _judge(_view({})).verdict("code.names")
+    assert (verdict.status, verdict.reason.key, verdict.level) == ("not_run", "outcome.no_check", None)
+
+
+def test_a_level_that_is_not_judged_leaves_its_contracts_not_run(checks):
+    assert _judge(_view({}), levels=()).verdict("code.names").status == "not_run"
+    assert _judge(_view({})).verdict("model.build").reason.values == {"levels": "cpu"}
+
+
+def test_on_the_framework_only_preflight_blocks_and_only_its_contracts_run(checks):
+    checks["model.registration"] = [lambda view: [Finding("suite.test_error", {"error": "x"})]]
+    judge = _judge(_view(name="framework"))
+    assert judge.verdict("model.registration").status == "failed"
+    assert judge.verdict("model.from_pretrained").status == "passed"
+    assert judge.verdict("config.linkage").reason.key == "outcome.other_subject"
+
+
+def test_a_broken_check_fails_its_contract_with_the_traceback_kept_aside(checks):
+    checks["code.names"] = [lambda view: 1 / 0]
+    verdict = _judge(_view({})).verdict("code.names")
+    assert verdict.status == "failed"
+    assert verdict.findings[0].message == "outcome.internal_error"
+    assert "ZeroDivisionError" in verdict.trace
+
+
+def test_stated_facts_are_compared_only_where_the_contract_was_judged(checks):
+    judge = _judge(_view({"model": {"model_id": "now"}}))
+    moved = judge.compare("code.names", {"model_id": "then"})
+    assert moved.status == "failed"
+    assert (moved.findings[0].value, moved.findings[0].expected) == ("now", "then")
+    assert judge.compare("code.names", {"model_id": "now"}).status == "passed"
+    assert judge.compare("model.build", {"model_id": "then"}).status == "not_run"
+
+
+def test_values_that_are_no_literals_are_stated_as_text():
+    stated = facts_stated(_view({"model": {"model_id": 1.5}, "data": {"dataset_param": {"dataset_type": {"a": 1}}}}))
+    assert stated["model_id"] == "1.5"
+    assert stated["dataset_type"] == "{'a': 1}"
