@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from .assets import AssetFacts
 from .config import ConfigFacts
+from .flow import FlowFacts
 from .launch import DocFacts, ScriptFacts
 from .source import ModuleFacts
 
@@ -48,6 +49,7 @@ class StaticFacts:
     docs: dict[str, DocFacts] = field(default_factory=dict)
     assets: dict[str, AssetFacts] = field(default_factory=dict)  # by where the path is written
     modules: dict[str, ModuleFacts] = field(default_factory=dict)  # by path
+    flow: FlowFacts = field(default_factory=FlowFacts)
     files: list[str] = field(default_factory=list)  # every .py below the package, for import resolution
 
     def target(self, name: str) -> TargetFacts:

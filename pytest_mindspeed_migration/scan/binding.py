@@ -91,7 +91,9 @@ class _Walker:
         stack: list[ast.AST] = [node]
         while stack:
             item = stack.pop()
-            if isinstance(item, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp, ast.BoolOp)):
+            if isinstance(
+                item, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp, ast.BoolOp)
+            ):
                 continue
             if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load):
                 name = item.id

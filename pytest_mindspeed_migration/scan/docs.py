@@ -15,10 +15,11 @@ from pathlib import Path
 from ..facts.launch import CopyInstruction, DocFacts, PathReference
 from . import repo_paths
 from .requirements import from_pip, from_requirements_line, from_text
-from .shell_words import commands, expand, expand_text
+from .shell_words import MAX_VALUE, commands, expand, expand_text
 from .text import TextProblem, read_text
 
 MAX_DOC_BYTES = 2_000_000
+_MAX_LINE = 4_000  # an embedded picture is one line of a megabyte
 _ROOT = f"/w/{repo_paths.REPO_NAME}"
 _ELSEWHERE = "/elsewhere"
 
@@ -26,7 +27,7 @@ _FENCE = re.compile(r"^[ \t>]*(```+|~~~+)[ \t]*([\w+-]*)")
 _SHELL = frozenset({"", "bash", "shell", "sh", "console", "zsh"})
 _SUFFIX = r"\.(?:yaml|yml|sh|json|py)"
 _PATH = re.compile(
-    rf"(?<![\w./:@$}}>*<-])(?:\./|(?:\.\./)*{repo_paths.REPO_NAME}/)?([A-Za-z_][^\s`'\"()，。；：、（）|,;]*?{_SUFFIX})(?![\w/*])"
+    rf"(?<![\w./:@$}}>*<-])(?:\./|(?:\.\./)*{repo_paths.REPO_NAME}/)?([A-Za-z_][^\s`'\"()，。；：、（）|,;]{{0,200}}?{_SUFFIX})(?![\w/*])"
 )
 _LINK = re.compile(r"\]\(([^()\s#]+)(?:#[^()\s]*)?\)")
 _LINK_SUFFIXES = (".md", ".yaml", ".yml", ".sh", ".json", ".py")
@@ -75,7 +76,8 @@ class _Reader:
         block: list[str] | None = None
         fence, language, start = "", "", 0
         table_head, heading, before = "", "", ""
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, whole in enumerate(text.splitlines(), 1):
+            line = whole[:_MAX_LINE]
             match = _FENCE.match(line)
             if block is None and match:
                 fence, language, block, start = match[1], match[2].lower(), [], number + 1
@@ -119,7 +121,7 @@ class _Reader:
         for command in commands(text, line):
             words = list(command.words)
             while words and (assignment := words[0].assignment()):
-                self.variables[assignment[0]] = expand_text(assignment[2], self.variables)
+                self.variables[assignment[0]] = expand_text(assignment[2], self.variables)[:MAX_VALUE]
                 words = words[1:]
             fields = [(item, word.line) for word in words for item in expand(word, self.variables)]
             for operator, word in command.redirects:
@@ -176,7 +178,7 @@ class _Reader:
             and self._exists(from_root)
         ):
             path = f"{_ROOT}/{from_root}"  # a new step of the document starts at the root again
-        self.cwd = path
+        self.cwd = path if len(path) < repo_paths.MAX_PATH else _ELSEWHERE
 
     def _absolute(self, text: str) -> str | None:
         """The path in the imagined file system, with the last clone of the framework as the repo."""

@@ -33,7 +33,9 @@ def signature_of(node: FunctionNode | ast.Lambda) -> Signature:
         posonly=len(args.posonlyargs),
         defaults=len(args.defaults),
         kwonly=[a.arg for a in args.kwonlyargs],
-        kwonly_required=[a.arg for a, default in zip(args.kwonlyargs, args.kw_defaults, strict=True) if default is None],
+        kwonly_required=[
+            a.arg for a, default in zip(args.kwonlyargs, args.kw_defaults, strict=True) if default is None
+        ],
         varargs=args.vararg.arg if args.vararg else None,
         varkw=args.kwarg.arg if args.kwarg else None,
     )

@@ -24,6 +24,7 @@ def _field(name: str, statement: ast.AnnAssign, annotation: str) -> FieldFacts:
     facts = FieldFacts(name, statement.lineno, annotation, has_default=value is not None)
     if isinstance(value, ast.Call) and (dotted(value.func) or "").rsplit(".", 1)[-1] in ("field", "Field"):
         options = {keyword.arg: keyword.value for keyword in value.keywords if keyword.arg}
+        facts.init = constant(options.get("init"))[1] is not False
         if "default" in options:
             value = options["default"]
         elif value.args:  # pydantic Field(default, ...)

@@ -189,7 +189,7 @@ class ModuleReader:
         facts = ClassFacts(
             qualname=".".join(self._scope),
             line=node.lineno,
-            bases=[dotted(base) or "?" for base in node.bases],
+            bases=[dotted(base.value if isinstance(base, ast.Subscript) else base) or "?" for base in node.bases],
             decorators=[text for text in map(_decorator_text, node.decorator_list) if text],
             config_extra=pydantic_extra(node),
             fields=fields_of(node),
@@ -477,8 +477,8 @@ class ModuleReader:
         elif callee == "setattr" and len(node.args) > 1 and string_of(node.args[1]):
             self._outside_attribute(node.args[0], string_of(node.args[1]) or "")
         elif last in SETS_ATTRIBUTE and isinstance(node.func, ast.Attribute) and node.args:
-            if state is None or dotted(node.func.value) != state.receiver:
-                self._outside_attribute(node.func.value, string_of(node.args[0]) or "?")
+            own = state is not None and dotted(node.func.value) == state.receiver
+            self._outside_attribute(node.func.value, (not own and string_of(node.args[0])) or "?")
         if state is not None and state.owner is not None:
             self._receiver_call(callee, last, node, state)
         if state is None:
@@ -493,6 +493,7 @@ class ModuleReader:
             scope=".".join(self._scope),
             positional=sum(not isinstance(a, ast.Starred) for a in node.args),
             keywords=[k.arg for k in node.keywords if k.arg],
+            names=[a.id if isinstance(a, ast.Name) else "" for a in node.args] if _two_names(node.args) else [],
             star=any(isinstance(a, ast.Starred) for a in node.args),
             double_star=[dotted(k.value) or "?" for k in node.keywords if k.arg is None],
             guarded=self._guard > 0,
@@ -558,6 +559,10 @@ class ModuleReader:
         effect.guarded = self._guard > 0 or self._import_guard > 0 or self._type_checking > 0
         effect.function = self._function.facts.qualname if self._function else None
         self.facts.effects.append(effect)
+
+
+def _two_names(arguments: list[ast.expr]) -> bool:
+    return sum(isinstance(argument, ast.Name) for argument in arguments) > 1
 
 
 def _add(names: list[str], name: str) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import gc
-import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..facts.codec import from_json, to_json
+from ..facts.flow import FlowFacts
 from ..facts.source import ModuleFacts
+from .cache import ScanCache
 from .module_reader import ModuleReader
 from .names import undefined_names
 
@@ -31,8 +31,7 @@ class Project:
         self.files = list(_python_files(repo, package))
         self._file_set = set(self.files)
         self.modules: dict[str, ModuleFacts] = {}
-        self._cache_file = cache
-        self._cache = _load_cache(cache)
+        self.cache = ScanCache(cache)
         self._fresh: dict[str, list[int]] = {}  # files read anew, with the stamp they are cached under
         self._named: set[str] = set()  # files whose undefined names are known
 
@@ -59,19 +58,13 @@ class Project:
         prefix = folder.rstrip("/") + "/"
         return [path for path in self.files if path.startswith(prefix)]
 
-    def save_cache(self) -> None:
-        """Write what was read in this run for the next one; a cache that cannot be written is no error."""
-        if self._cache_file is None or not self._fresh:
-            return
-        self._cache.update({path: [stamp, to_json(self.modules[path])] for path, stamp in self._fresh.items()})
-        payload = {"format": CACHE_FORMAT, "files": self._cache}
-        temporary = self._cache_file.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            self._cache_file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps(payload, separators=(",", ":")), encoding="utf-8")
-            temporary.replace(self._cache_file)
-        except OSError:
-            temporary.unlink(missing_ok=True)
+    def finish(self, derive: Callable[[], FlowFacts]) -> FlowFacts:
+        """Close the reading: keep what is new for the next run, with what is derived from all files read."""
+        for path, stamp in self._fresh.items():
+            self.cache.keep_file(path, stamp, self.modules[path])
+        flow = self.cache.derived(FlowFacts, list(self.modules), derive)
+        self.cache.save()
+        return flow
 
     def _imported_files(self, facts: ModuleFacts) -> Iterator[str]:
         for item in facts.imports:
@@ -99,9 +92,9 @@ class Project:
         except OSError as error:
             return _unreadable(path, error.strerror or "unreadable")
         stamp = [status.st_mtime_ns, status.st_size]
-        kept = self._cache.get(path)
-        if kept is not None and kept[0] == stamp:
-            return from_json(ModuleFacts, kept[1])
+        kept = self.cache.file(ModuleFacts, path, stamp)
+        if kept is not None:
+            return kept
         self._fresh[path] = stamp
         return read_module(full, path)
 
@@ -155,16 +148,6 @@ def _python_files(repo: Path, package: str) -> Iterator[str]:
         for name in sorted(names):
             if name.endswith(".py"):
                 yield f"{relative}/{name}"
-
-
-def _load_cache(path: Path | None) -> dict[str, list]:  # type: ignore[type-arg]
-    if path is None:
-        return {}
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return dict(data["files"]) if data["format"] == CACHE_FORMAT else {}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
 
 
 @contextmanager

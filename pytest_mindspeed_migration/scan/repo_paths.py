@@ -11,6 +11,9 @@ from pathlib import Path
 REPO_NAME = "MindSpeed-MM"
 """Name under which documents clone the target repo; what follows it in a path is relative to the repo."""
 
+MAX_PATH = 1_000
+"""Longer paths are not followed."""
+
 _PLACEHOLDER = re.compile(
     r"[<>${}*?\[\]\x1f]|\.\.\.|(?<![a-z])x{2,}(?![a-z])|(?<![a-z])xb(?![a-z])|(?<![a-z])x{2,}b(?![a-z])"
     r"|path[/_]to|your[_-]|(?<![a-z])n?umb(?![a-z])|local_path"
@@ -31,6 +34,8 @@ def resolve(path: str, cwd: str | None) -> str | None:
         path: as written, after expansion of variables.
         cwd: folder of the repo the reader is in, "" for the root, None when that is unknown.
     """
+    if len(path) + len(cwd or "") > MAX_PATH:
+        return None
     parts = path.split("/")
     if REPO_NAME in parts[:-1]:
         after = parts[len(parts) - parts[::-1].index(REPO_NAME) :]

@@ -14,12 +14,13 @@ from pathlib import Path
 
 from ..facts.launch import CommandFacts, PathReference, ScriptFacts
 from . import repo_paths
-from .shell_words import HARD_SPACE, Command, Word, commands, expand, expand_text, substitutions
+from .shell_words import HARD_SPACE, MAX_VALUE, Command, Word, commands, expand, expand_text, substitutions
 from .text import TextProblem, read_text
 
-MAX_SCRIPT_BYTES = 1_000_000
-_MAX_VALUE = 20_000  # longest value of a variable that is kept
+MAX_SCRIPT_BYTES = 300_000
 _MAX_NESTING = 5
+_MAX_BLOCK = 100  # lines of a quoted list of arguments
+_USED = re.compile(r"\$\{?([A-Za-z_]\w*)")
 
 _PACKAGE = "mindspeed_mm"
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "fi", "do", "done", "while", "until", "!", "{", "}", "esac"})
@@ -77,6 +78,10 @@ class _Reader:
     named: dict[str, PathReference] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)  # repo paths the script itself makes
     mentioned: list[str] = field(default_factory=list)  # every field of a program's arguments
+
+    def __post_init__(self) -> None:
+        self.lines = self.text.splitlines()
+        self.used = set(_USED.findall(self.text))
 
     def read(self) -> None:
         self._run(commands(self.text), 0)
@@ -137,7 +142,7 @@ class _Reader:
         return words
 
     def _assign(self, name: str, value: str, appends: bool) -> None:
-        self.variables[name] = ((self.variables.get(name, "") if appends else "") + value)[:_MAX_VALUE]
+        self.variables[name] = ((self.variables.get(name, "") if appends else "") + value)[:MAX_VALUE]
 
     def _self_path(self, value: str) -> str:
         """Replace `$(dirname $0)` and its longer forms by the folder of this script, written from the repo's root."""
@@ -295,14 +300,14 @@ class _Reader:
 
     def _value_references(self, name: str, value: str, line: int) -> None:
         """Files named in the value of a variable that is used somewhere, at the line where they stand."""
-        if "/" not in value or _OUTPUT_NAME.search(name) or not re.search(rf"\$\{{?{name}\b", self.text):
+        if "/" not in value or _OUTPUT_NAME.search(name) or name not in self.used:
             return
         fields = value.split()
-        lines = self.text.splitlines()
         for number, text in enumerate(fields):
             if not self._in_repo_folder(text) or (number and _OUTPUT_NAME.search(fields[number - 1])):
                 continue
-            at = next((n for n in range(line, len(lines) + 1) if text in lines[n - 1]), line)
+            block = enumerate(self.lines[line - 1 : line + _MAX_BLOCK], line)
+            at = next((n for n, content in block if text in content), line)
             self._reference(text, at, _kind(text))
 
     def _in_repo_folder(self, text: str) -> bool:

@@ -83,6 +83,10 @@ class Command:
     piped: bool = False
 
 
+MAX_VALUE = 4_000
+"""Longest value of a variable that a reader should keep: `A=$A$A` doubles."""
+
+
 def commands(text: str, line: int = 1) -> Iterator[Command]:
     """The simple commands of a shell text, in the order they are written; keywords come as ordinary words."""
     return _Lexer(text, line).commands()
@@ -178,10 +182,11 @@ def _fold(node: ast.expr) -> int:
 
 
 class _Lexer:
-    def __init__(self, text: str, line: int) -> None:
+    def __init__(self, text: str, line: int, arrays: bool = True) -> None:
         self.text = text
         self.line = line
         self.at = 0
+        self.arrays = arrays  # arrays do not nest
 
     def commands(self) -> Iterator[Command]:
         command = Command(self.line)
@@ -241,7 +246,7 @@ class _Lexer:
             elif kind == "heredoc":
                 end_word()
                 heredocs.append(match["end"])
-            elif token == "(" and word is not None and word.literal.endswith("=") and len(word.parts) == 1:
+            elif self.arrays and token == "(" and word is not None and word.literal.endswith("=") and len(word.parts) == 1:
                 name = word.literal.rstrip("+=")
                 command.arrays[name] = self._array()
                 word = None
@@ -274,7 +279,8 @@ class _Lexer:
         end = _closing(self.text, start, "(", ")")
         self.line += self.text.count("\n", start, end)
         self.at = min(end + 1, len(self.text))
-        return [word for command in commands(self.text[start:end], line) for word in command.words]
+        inner = _Lexer(self.text[start:end], line, arrays=False)
+        return [word for command in inner.commands() for word in command.words]
 
     def _double(self, word: Word) -> None:
         self.at += 1

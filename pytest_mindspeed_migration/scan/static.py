@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..checks.view import FRAMEWORK
 from ..facts.static import RepoFacts, StaticFacts, TargetFacts
+from .flow.run import follow_configuration
 from .project import Project
 from .targets import Discovery, discover, discover_framework_files
 
@@ -40,8 +41,10 @@ def scan(
         more = discover_framework_files(repo)
         facts.scripts.update(more.scripts)
         facts.docs.update(more.docs)
-    project.save_cache()
     facts.modules = dict(sorted(project.modules.items()))
+    facts.flow = project.finish(
+        lambda: follow_configuration(repo, facts.modules, facts.files, facts.repo.package, project.core)
+    )
     return facts
 
 

@@ -35,6 +35,10 @@ HARMLESS = {
 """Functions that look at a value without reading keys of it."""
 
 
+CUSTOM_BASES = {"torch.nn.Module", "torch.nn.modules.module.Module", "abc.ABC", "object"}
+"""Bases of a model class that do not make it a Transformers model."""
+
+
 class CallReader:
     """Evaluates calls for one `BodyReader`."""
 
@@ -81,6 +85,8 @@ class CallReader:
         if isinstance(callee, Code):
             if callee.ref.kind == "class":
                 return self._construct(callee.ref, arguments, node)
+            if self._is_other_route(callee):
+                return NOTHING
             return self._enter(callee, arguments)
         if isinstance(callee, Instance):
             for method in ("__call__", "forward"):
@@ -93,6 +99,18 @@ class CallReader:
             return NOTHING
         self._engine.escape(arguments.every(), self._body.path, node.lineno, "unknown call")
         return NOTHING
+
+    def _is_other_route(self, callee: Code) -> bool:
+        """ModelHub hands the YAML's model section to custom classes only; a Transformers class gets its own config.
+
+        Rule of `ModelHub.build`: the custom route is taken where AutoConfig knows nothing of the model.
+        """
+        owner = callee.receiver
+        name = callee.ref.qualname.rsplit(".", 1)[-1]
+        if name not in ("from_pretrained", "_from_config") or not isinstance(owner, Code):
+            return False
+        _, foreign = self._index.linear(owner.ref)
+        return any(base not in CUSTOM_BASES for base in foreign)
 
     def call_code(self, code: Code) -> Values:
         """A property read."""

@@ -28,6 +28,7 @@ class Engine:
     registered: dict[str, list[Ref]]  # register name -> registered objects
     facts: FlowFacts = field(default_factory=FlowFacts)
     state: State = field(default_factory=State)
+    _opened: set[Ref] = field(default_factory=set)
     _seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def follow(self, modules: Iterable[str]) -> FlowFacts:
@@ -43,9 +44,23 @@ class Engine:
         for _ in range(LIMIT):
             function = self.state.next()
             if function is None:
-                break
+                if not self._open_carriers():
+                    break
+                continue
             self._read(function)
         return self.facts
+
+    def _open_carriers(self) -> bool:
+        """Methods of objects that hold configuration may be called by code that was not reached: have them read too."""
+        fresh = [cls for cls in self.state.carriers if cls not in self._opened]
+        for cls in fresh:
+            self._opened.add(cls)
+            for module, facts in self.index.linear(cls)[0]:
+                for qualname, function in self.index.functions(module).items():
+                    if qualname.rpartition(".")[0] == facts.qualname and "staticmethod" not in function.decorators:
+                        receiver = Code(cls) if "classmethod" in function.decorators else Instance(cls)
+                        self.enter(Code(Ref("function", module, qualname), receiver), Arguments(), None)
+        return bool(fresh)
 
     def _seed(self, module: str, function: FunctionFacts) -> None:
         for parameter, annotation in function.annotations.items():

@@ -19,6 +19,7 @@ class State:
         self._queue: deque[Ref] = deque()
         self._queued: set[Ref] = set()
         self.visited: set[Ref] = set()
+        self.carriers: set[Ref] = set()  # classes whose instances hold configuration
 
     def get(self, cell: Hashable, reader: Ref | None) -> Values:
         """Values of a cell; `reader` looks again when it grows."""
@@ -50,7 +51,10 @@ class State:
     def set_attribute(self, owner: Ref, name: str, values: Values) -> None:
         """Add values to an attribute of the instances of a class."""
         self.add(("attribute", owner, name), values)
-        self.add(("carrier", owner), frozenset(value for value in values if self._carries(value, None)))
+        held = frozenset(value for value in values if self._carries(value, None))
+        if held:
+            self.carriers.add(owner)
+            self.add(("carrier", owner), held)
 
     def enqueue(self, function: Ref) -> None:
         """Have a function read (again)."""

@@ -1,0 +1,103 @@
+"""Whether a key of the YAML is read, by which code, for one target: only code the target's trainer reaches counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from ..facts.flow import Escape, KeyRead, KeyWrite
+from ..facts.static import StaticFacts
+from .index import index_of
+from .memo import per_facts
+from .plugins import plugins_of
+from .schema import Schema, root_of
+
+
+@per_facts
+def schema_of(facts: StaticFacts) -> Schema:
+    """The schema classes of the framework."""
+    index = index_of(facts)
+    return Schema(index, root_of(index, [], facts.repo.package))
+
+
+@per_facts
+def readers_of(facts: StaticFacts, name: str) -> Readers:
+    """Readers of the configuration as one target runs it."""
+    plugins = plugins_of(facts, name)
+    index = index_of(facts)
+    return Readers(facts, (index.path_of(module) for module in plugins.reach.modules()))
+
+
+@per_facts
+def all_readers(facts: StaticFacts) -> Readers:
+    """Every reader in the FSDP2 package, for judging the framework itself."""
+    return Readers(facts, facts.modules)
+
+
+class Readers:
+    """Reads of configuration keys by a set of files."""
+
+    def __init__(self, facts: StaticFacts, paths: Iterable[str | None]) -> None:
+        self.paths = {path for path in paths if path is not None}
+        self._flow = facts.flow
+
+    @cached_property
+    def reads(self) -> dict[tuple[str, str], list[KeyRead]]:
+        """(node, key) -> the reads of it."""
+        found: dict[tuple[str, str], list[KeyRead]] = {}
+        for item in self._flow.reads:
+            if item.path in self.paths:
+                found.setdefault((item.node, item.key), []).append(item)
+        return found
+
+    @cached_property
+    def _keys_of(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for node, key in self.reads:
+            found.setdefault(node, []).append(key)
+        return found
+
+    @cached_property
+    def escapes(self) -> dict[str, list[Escape]]:
+        """Node -> where it leaves what can be followed."""
+        found: dict[str, list[Escape]] = {}
+        for item in self._flow.escapes:
+            if item.path in self.paths:
+                found.setdefault(item.node, []).append(item)
+        return found
+
+    def of(self, node: str, key: str) -> list[KeyRead]:
+        """The reads of a key."""
+        return self.reads.get((node, key), [])
+
+    def keys_of(self, node: str) -> list[str]:
+        """Keys that some code reads of a node."""
+        return self._keys_of.get(node, [])
+
+    def lost(self, node: str) -> Escape | None:
+        """Where the node, or one above it, is handed to code that cannot be followed: anything in it may be read there."""
+        for ancestor in ancestors(node):
+            if ancestor in self.escapes:
+                return self.escapes[ancestor][0]
+        return None
+
+    def maybe(self, key: str) -> bool:
+        """Whether some code reads this name on a receiver of unknown type: it may be the configuration."""
+        return any(path in self.paths for path in self._flow.untyped.get(key, ()))
+
+    def used(self, node: str, key: str) -> bool:
+        """Whether the key is read, or may be."""
+        return bool(self.of(node, key)) or self.lost(node) is not None or self.maybe(key)
+
+    def writes(self, node: str, key: str) -> list[KeyWrite]:
+        """Where code assigns the key itself."""
+        return [w for w in self._flow.writes if (w.node, w.key) == (node, key) and w.path in self.paths]
+
+
+def ancestors(path: str) -> Iterator[str]:
+    """The path itself and every path above it, the root ("") last."""
+    while path:
+        yield path
+        cut = max(path.rfind("."), path.rfind("["))
+        path = path[:cut] if cut > 0 else ""
+    yield ""

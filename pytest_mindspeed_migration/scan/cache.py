@@ -1,0 +1,85 @@
+"""What a scan keeps between runs: facts of each Python file by its stamp, and what was derived from all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..facts.codec import from_json, to_json
+
+T = TypeVar("T")
+
+KEPT = 6
+"""Derived results that are kept: one for each choice of targets that was asked for lately."""
+
+
+class ScanCache:
+    """A JSON file. Without a path, or when it cannot be read or written, everything is simply computed anew."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._files: dict[str, list[Any]] = {}
+        self._derived: dict[str, Any] = {}
+        self._changed = False
+        if path is not None:
+            self._load(path)
+
+    def file(self, cls: type[T], name: str, stamp: list[int]) -> T | None:
+        """Facts of a file as kept, None when the file has changed since."""
+        kept = self._files.get(name)
+        return from_json(cls, kept[1]) if kept is not None and kept[0] == stamp else None
+
+    def keep_file(self, name: str, stamp: list[int], facts: object) -> None:
+        """Keep the facts of a file."""
+        self._files[name] = [stamp, to_json(facts)]
+        self._changed = True
+
+    def derived(self, cls: type[T], names: list[str], compute: Callable[[], T]) -> T:
+        """A result that follows from these files alone: as kept when none of them has changed, else computed."""
+        if self._path is None:
+            return compute()
+        stamps = [[name, *self._files[name][0]] for name in sorted(names) if name in self._files]
+        key = hashlib.sha256(json.dumps([cls.__name__, stamps]).encode()).hexdigest()
+        if key in self._derived:
+            return from_json(cls, self._derived[key])
+        result = compute()
+        self._derived = dict([*list(self._derived.items())[-KEPT + 1 :], (key, to_json(result))])
+        self._changed = True
+        return result
+
+    def save(self) -> None:
+        """Write the cache when something new is in it."""
+        if self._path is None or not self._changed:
+            return
+        payload = {"tool": _tool_stamp(), "files": self._files, "derived": self._derived}
+        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(payload, separators=(",", ":")), encoding="utf-8")
+            temporary.replace(self._path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+
+    def _load(self, path: Path) -> None:
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            if data["tool"] == _tool_stamp():
+                self._files, self._derived = dict(data["files"]), dict(data["derived"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return
+
+
+def _tool_stamp() -> str:
+    """Identity of the code that makes the facts: a cache of another version of it is not used."""
+    package = Path(__file__).resolve().parents[1]
+    stats = [
+        (entry.name, entry.stat().st_size, entry.stat().st_mtime_ns)
+        for folder in ("scan", "scan/flow", "facts", "analysis")
+        for entry in sorted(os.scandir(package / folder), key=lambda item: item.name)
+        if entry.name.endswith(".py")
+    ]
+    return hashlib.sha256(json.dumps(stats).encode()).hexdigest()
