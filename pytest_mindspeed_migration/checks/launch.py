@@ -175,7 +175,9 @@ def _missing(
             reference.path == item or reference.path.startswith(f"{item}/") for item in copied
         ):
             continue
-        dead_page = reference.kind == "link" and reference.path.endswith(".md")  # a nuisance, but nothing starts from it
+        dead_page = reference.kind == "link" and reference.path.endswith(
+            ".md"
+        )  # a nuisance, but nothing starts from it
         message = "launch.doc_path" if doc else _MISSING.get(reference.kind, "launch.file_missing")
         yield Finding(
             message,

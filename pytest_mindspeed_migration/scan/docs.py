@@ -18,7 +18,7 @@ from .requirements import from_pip, from_requirements_line, from_text
 from .shell_words import MAX_VALUE, commands, expand, expand_text
 from .text import TextProblem, read_text
 
-MAX_DOC_BYTES = 2_000_000
+MAX_DOC_BYTES = 600_000
 _MAX_LINE = 4_000  # an embedded picture is one line of a megabyte
 _ROOT = f"/w/{repo_paths.REPO_NAME}"
 _ELSEWHERE = "/elsewhere"

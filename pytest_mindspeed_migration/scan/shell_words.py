@@ -246,7 +246,13 @@ class _Lexer:
             elif kind == "heredoc":
                 end_word()
                 heredocs.append(match["end"])
-            elif self.arrays and token == "(" and word is not None and word.literal.endswith("=") and len(word.parts) == 1:
+            elif (
+                self.arrays
+                and token == "("
+                and word is not None
+                and word.literal.endswith("=")
+                and len(word.parts) == 1
+            ):
                 name = word.literal.rstrip("+=")
                 command.arrays[name] = self._array()
                 word = None

@@ -20,6 +20,7 @@ from .text import TextProblem, read_text
 
 MAX_NODES = 100_000
 MAX_DEPTH = 100
+MAX_NUMBER = 200  # characters of a number
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
@@ -244,6 +245,9 @@ class _Reader:
     def _scalar(self, node: _Node) -> Any:
         tag = node.tag[len(_TAG) :]
         if tag in ("str", "timestamp", "binary", "merge", "value"):
+            return node.text
+        if len(node.text) > MAX_NUMBER:  # base-60 numbers cost the square of their length
+            self.problem("bad_scalar", node.line, f"a !!{tag} of {len(node.text)} characters")
             return node.text
         try:
             return SafeConstructor.yaml_constructors[node.tag](self.constructor, ScalarNode(node.tag, node.text))

@@ -140,7 +140,27 @@ def test_an_export_that_all_others_have_is_missed(others: int, found: list[tuple
     assert said(launch.environment_is_what_others_set(view)) == found
 
 
-YAML_KINDS = ["unreadable", "too_large", "binary", "not_utf8", "tabs", "syntax", "empty", "root_not_mapping", "several_documents", "duplicate_anchor", "undefined_alias", "recursive_alias", "alias_bomb", "nesting", "unknown_tag", "duplicate_key", "unhashable_key", "bad_merge", "bad_scalar"]
+YAML_KINDS = [
+    "unreadable",
+    "too_large",
+    "binary",
+    "not_utf8",
+    "tabs",
+    "syntax",
+    "empty",
+    "root_not_mapping",
+    "several_documents",
+    "duplicate_anchor",
+    "undefined_alias",
+    "recursive_alias",
+    "alias_bomb",
+    "nesting",
+    "unknown_tag",
+    "duplicate_key",
+    "unhashable_key",
+    "bad_merge",
+    "bad_scalar",
+]
 
 
 @pytest.mark.parametrize("kind", YAML_KINDS)

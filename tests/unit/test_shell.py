@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,7 @@ def test_missing_files_are_named_where_the_variable_is_set(repo: Path) -> None:
         "if [ ! -f examples/toy/none.json ]; then exit 1; fi",
         "python pretrain.py --config examples/toy/${SIZE}.json",
         "python pretrain.py examples/toy/xxB_config.yaml",
-        'cat > examples/toy/new.json <<EOF\n{"a": "examples/toy/none.json"}\nEOF\npython pretrain.py examples/toy/new.json',
+        'cat > examples/toy/new.json <<EOF\n{"a": "examples/toy/none.json"}\nEOF\npython pretrain.py examples/toy/new.json',  # noqa: E501
         "cp examples/toy/data.json examples/toy/copy.json; python pretrain.py examples/toy/copy.json",
         "cd /elsewhere\npython examples/toy/none.py",
         "python pretrain.py --load data/none.json ckpt/none.json",
@@ -179,6 +180,13 @@ def test_a_partial_checkout_does_not_make_root_programs_missing(repo: Path) -> N
 )
 def test_odd_text_never_raises(repo: Path, text: str) -> None:
     script(repo, text)
+
+
+@pytest.mark.parametrize("text", ["a=(" * 20_000, "$(" * 20_000, "A=/a/b$A$A\n" * 2_000, "cd a\n" * 5_000])
+def test_hostile_text_costs_little_time(repo: Path, text: str) -> None:
+    start = time.perf_counter()
+    script(repo, text)
+    assert time.perf_counter() - start < 3
 
 
 def test_unreadable_scripts_say_why(repo: Path) -> None:

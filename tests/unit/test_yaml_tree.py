@@ -138,6 +138,12 @@ def test_an_alias_bomb_costs_neither_time_nor_memory(tmp_path: Path) -> None:
     assert time.perf_counter() - start < 1
 
 
+def test_endless_numbers_cost_no_time(tmp_path: Path) -> None:
+    start = time.perf_counter()
+    assert kinds(parsed("a: 1" + ":1" * 1_000_000, tmp_path)) == ["bad_scalar"]
+    assert time.perf_counter() - start < 1
+
+
 def test_a_chain_of_aliases_does_not_exhaust_the_stack(tmp_path: Path) -> None:
     lines = ["a0: &a0 x"] + [f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 5000)]
     assert kinds(parsed("\n".join(lines), tmp_path)) == ["nesting"]
