@@ -87,7 +87,7 @@ def _set_on_self(cls: type) -> set[str]:
         tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     except (OSError, TypeError, SyntaxError):
         return set()
-    names = set(cls.__dict__.get("__annotations__", {}))
+    names = set(inspect.get_annotations(cls))
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             names.add(node.attr)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from ..analysis.attributes import attributes
 from ..analysis.index import Index, index_of
+from ..analysis.memo import per_facts
 from ..facts.source import ModuleFacts, NameFacts
+from ..facts.static import StaticFacts
 from ..findings import Finding, Level, near
 from ..scan.names import DYNAMIC_DETAIL, STAR_DETAIL
 from .ownership import judged_files
@@ -31,15 +33,18 @@ def names_are_defined(view: TargetView) -> list[Finding]:
 @check("code.names")
 def attributes_are_set(view: TargetView) -> list[Finding]:
     """Attributes read on `self` that neither the class nor anything else sets."""
-    known = attributes(view.facts)
+    return [finding for path in judged_files(view) for finding in _attributes_of(view.facts, path)]
+
+
+@per_facts
+def _attributes_of(facts: StaticFacts, path: str) -> list[Finding]:
+    known, module = attributes(facts), facts.modules[path]
     found = []
-    for path in judged_files(view):
-        facts = view.facts.modules[path]
-        for item in facts.classes:
-            for name, line in known.missing(facts, item):
-                args = {"class": item.qualname, "name": name}
-                suggestion = near(name, [*item.self_sets, *item.class_attrs], 0.75)
-                found.append(Finding("names.attribute", args, path, line, suggestion=suggestion))
+    for item in module.classes:
+        for name, line in known.missing(module, item):
+            args = {"class": item.qualname, "name": name}
+            suggestion = near(name, [*item.self_sets, *item.class_attrs], 0.75)
+            found.append(Finding("names.attribute", args, path, line, suggestion=suggestion))
     return found
 
 

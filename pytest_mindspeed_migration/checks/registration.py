@@ -41,7 +41,7 @@ def dataset_is_registered(view: TargetView) -> list[Finding]:
     """The config's dataset_type is registered by what the plugins import, once; a trainer of its own may ignore it."""
     if view.is_framework:
         return _tree_duplicates(view.facts, "data")
-    level: Level = "error" if _dataset_type_is_used(view) else "note"
+    level: Level = "error" if dataset_type_is_used(view) else "note"
     found = [finding for path in DATASET_TYPES for finding in _id_is_registered(view, "data", path, level)]
     return found + _duplicates(view, "data")
 
@@ -177,7 +177,7 @@ def _unregistered_packages(facts: StaticFacts) -> Iterator[Finding]:
             yield Finding("registration.package_without", {"package": name}, main, 1, severity="note")
 
 
-def _dataset_type_is_used(view: TargetView) -> bool:
+def dataset_type_is_used(view: TargetView) -> bool:
     """Whether the target's trainer ever looks `dataset_type` up; a task's own trainer may build its data without it."""
     plugins = plugins_of(view.facts, view.target.name)
     main = module_of(plugins.trainer)
