@@ -11,6 +11,11 @@ AREAS: tuple[str, ...] = (
     "config_schema",
     "config_keys",
     "schema_readers",
+    "registration",
+    "imports",
+    "code_names",
+    "code_calls",
+    "import_effects",
 )
 
 
