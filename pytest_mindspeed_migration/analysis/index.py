@@ -233,7 +233,7 @@ class Index:
         return chain, foreign
 
     def method(self, ref: Ref, name: str, skip_first: bool = False) -> tuple[str, FunctionFacts] | None:
-        """(module, function) of the method a class finds under a name in the repo; with `skip_first`, from `super()`."""
+        """(module, function) of a method as the class finds it in the repo; with `skip_first`, from `super()`."""
         chain, _ = self.linear(ref)
         for module, facts in chain[1 if skip_first else 0 :]:
             function = self.functions(module).get(f"{facts.qualname}.{name}")

@@ -23,7 +23,7 @@ def home_of(readers: Readers, schema: Schema, node: str, key: str) -> str | None
 
 
 def left_behind(readers: Readers, node: str, key: str) -> str | None:
-    """For a switch that is still read at `node`, although its plan is read in another section only: that section's switch."""
+    """The switch that counts for one that is still read at `node` although its plan is read in another section only."""
     plan = f"{key}{PLAN}"
     if not readers.of(node, key) or readers.of(node, plan) or readers.lost(f"{node}.{plan}") is not None:
         return None

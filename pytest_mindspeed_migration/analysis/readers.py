@@ -75,7 +75,7 @@ class Readers:
         return self._keys_of.get(node, [])
 
     def lost(self, node: str) -> Escape | None:
-        """Where the node, or one above it, is handed to code that cannot be followed: anything in it may be read there."""
+        """Where the node, or one above it, is handed to code that cannot be followed: its keys may be read there."""
         for ancestor in ancestors(node):
             if ancestor in self.escapes:
                 return self.escapes[ancestor][0]

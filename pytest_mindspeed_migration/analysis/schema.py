@@ -96,7 +96,7 @@ class Schema:
 
     @cached_property
     def nodes(self) -> dict[str, SchemaClass]:
-        """YAML path -> schema class, for every node below the root that has one; `x[]` stands for the items of a list."""
+        """YAML path -> schema class, for every node below the root that has one; `x[]` is any item of a list."""
         found: dict[str, SchemaClass] = {}
         for path, item in self._walk("", self.cls(self.root), ()):
             found[path] = item
@@ -120,9 +120,7 @@ class Schema:
         """YAML nodes that the class describes."""
         return [path for path, owner in self.nodes.items() if owner.ref == ref]
 
-    def _walk(
-        self, path: str, item: SchemaClass | None, above: tuple[Ref, ...]
-    ) -> Iterator[tuple[str, SchemaClass]]:
+    def _walk(self, path: str, item: SchemaClass | None, above: tuple[Ref, ...]) -> Iterator[tuple[str, SchemaClass]]:
         if item is None or item.ref in above:
             return
         yield path, item

@@ -1,1 +1,1 @@
-"""Checks: pure functions of facts that return findings. All knowledge of right and wrong is here and in `contracts/`."""
+"""Checks: pure functions of facts that return findings. What is right or wrong is known here and in `contracts/`."""

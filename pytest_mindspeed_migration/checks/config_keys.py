@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+import yaml
 
 from ..analysis.moved import home_of, left_behind
 from ..analysis.readers import Readers, readers_of, schema_of
 from ..analysis.schema import Schema
 from ..facts.config import ConfigFacts
 from ..findings import Finding, near
+from ..resources import resource_dir
 from .registry import check
 from .view import TargetView
 
@@ -22,7 +26,30 @@ def every_key_has_a_reader(view: TargetView) -> list[Finding]:
     if config is None or config.data is None or schema_of(view.facts).root is None:
         return []
     walk = _Walk(config, schema_of(view.facts), readers_of(view.facts, view.target.name))
-    return list(walk.below("", config.data))
+    return [*walk.below("", config.data), *_own_checkpointing(config)]
+
+
+def _own_checkpointing(config: ConfigFacts) -> Iterator[Finding]:
+    """A model's own checkpointing does not go through the block calls that FSDP2 hooks; the framework has its own."""
+    section = config.get("model")
+    for key, value in section.items() if isinstance(section, dict) else ():
+        if str(key).endswith("gradient_checkpointing") and value is True:
+            yield Finding(
+                "keys.own_checkpointing",
+                path=config.path,
+                line=config.line_of(f"model.{key}"),
+                yaml_path=f"model.{key}",
+                value="true",
+                suggestion="features.recompute",
+                severity="note",
+            )
+
+
+@cache
+def other_names() -> dict[str, list[str]]:
+    """Keys as other stacks call them, with the place of the same thing here (`contracts/renamed_keys.yaml`)."""
+    text = (resource_dir("contracts") / "renamed_keys.yaml").read_text(encoding="utf-8")
+    return {str(key): list(places) for key, places in yaml.safe_load(text).items()}
 
 
 @dataclass
@@ -40,17 +67,16 @@ class _Walk:
             child = f"{path}.{key}" if path else key
             if owner is not None and owner.extra == "forbid" and key not in owner.fields:
                 continue  # an error of its own: the class refuses it
-            if self.readers.lost(child) is not None:
-                continue
-            yield from self._key(path, key, child, value)
+            if self._replaced(path, key, child):
+                yield self._finding("keys.replaced", child, value, writer=self._writer(path, key))
+            elif self.readers.lost(child) is None:
+                yield from self._key(path, key, child, value)
 
     def _key(self, node: str, key: str, child: str, value: Any) -> Iterator[Finding]:
         read = self.readers.of(node, key) or self.readers.maybe(key)
         inner = self.readers.keys_of(child) or self.readers.keys_of(f"{child}[]")
         if not read and not inner:
             yield self._ignored(node, key, child, value)
-        elif self._replaced(node, key, child):
-            yield self._finding("keys.replaced", child, value, writer=self._writer(node, key))
         elif (moved := left_behind(self.readers, node, key)) is not None:
             severity = "error" if value else "note"  # switched off on either side
             yield self._finding("keys.left_behind", child, value, moved, severity, reader=self._place(node, key))
@@ -74,6 +100,9 @@ class _Walk:
         if field is not None:
             harmless = value == field.default and not str(field.default).startswith("<")
             return self._finding("keys.unread", child, value, severity="note" if harmless else "error")
+        if key in other_names():
+            known = [place for place in other_names()[key] if self.schema.declared(place) is not None]
+            return self._finding("keys.ignored", child, value, " / ".join(known) or None)
         owner = self.schema.node(node)
         names = [*(owner.fields if owner is not None else ()), *self.readers.keys_of(node)]
         return self._finding("keys.ignored", child, value, near(key, [name for name in names if name != key]))

@@ -60,7 +60,10 @@ def _needed_by_code(view: TargetView, schema: Schema, config: ConfigFacts) -> It
             continue
         if node and not isinstance(config.get(node), dict):
             continue  # the section itself is missing, or is no mapping: said elsewhere
+        asked = {read.path for read in reads if read.how in ("getattr", "hasattr", "get")}
         for read in reads:
+            if read.path in asked:
+                continue
             if read.how in ("attribute", "item") and not read.guarded and plugins.owns(read.path):
                 written = config.get(node) if node else config.data
                 yield Finding(

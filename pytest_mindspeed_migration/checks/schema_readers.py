@@ -49,7 +49,9 @@ def _unread_fields(schema: Schema, readers: Readers) -> Iterator[Finding]:
                     line=field.line,
                     yaml_path=f"{path}.{field.name}" if path else field.name,
                     value=field.name,
-                    suggestion=near(field.name, [k for n in nodes for k in readers.keys_of(n) if k not in owner.fields]),
+                    suggestion=near(
+                        field.name, [k for n in nodes for k in readers.keys_of(n) if k not in owner.fields]
+                    ),
                 )
 
 
@@ -66,8 +68,9 @@ def _undeclared_reads(facts: StaticFacts, schema: Schema, readers: Readers) -> I
         path = f"{node}.{key}" if node else key
         if owner is None or key in owner.fields or key.startswith("__") or readers.writes(node, key):
             continue
+        asked = {read.path for read in reads if read.how in ("getattr", "hasattr")}
         for read in reads:
-            if read.how != "attribute" or read.guarded or _belongs_to_a_model(facts, read):
+            if read.how != "attribute" or read.guarded or read.path in asked or _belongs_to_a_model(facts, read):
                 continue
             without = [t.config for t in facts.targets if t.config and not facts.configs[t.config].has(path)]
             if without:

@@ -1,1 +1,1 @@
-"""Facts about a target repo: plain dataclasses that round-trip through JSON. No judgement, no I/O beyond load and save."""
+"""Facts about a target repo: plain dataclasses that round-trip through JSON. No judgement; I/O is load and save."""

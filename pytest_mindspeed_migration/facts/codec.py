@@ -34,7 +34,7 @@ def from_json(cls: type[T], value: Any) -> T:
         ValueError: when `value` does not have the shape of `cls`.
     """
     try:
-        return typing.cast(T, _decoder(cls)(value))
+        return typing.cast(T, _decoder(typing.cast(Any, cls))(value))
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"not a valid {getattr(cls, '__name__', cls)}: {error}") from error
 
@@ -43,7 +43,7 @@ _MISSING = object()
 
 
 @cache
-def _fields_with_defaults(cls: type) -> list[tuple[str, Any]]:
+def _fields_with_defaults(cls: Any) -> list[tuple[str, Any]]:
     out: list[tuple[str, Any]] = []
     for item in dataclasses.fields(cls):
         if item.default_factory is not dataclasses.MISSING:

@@ -10,7 +10,7 @@ How = Literal["attribute", "item", "get", "getattr", "hasattr", "bind"]
 
 @dataclass
 class KeyRead:
-    """Code that reads `key` of the configuration node `node` ("" is the root, `training.plugin` a field of a section)."""
+    """Code that reads `key` of the configuration node `node` (a dotted path, "" for the root)."""
 
     node: str
     key: str
@@ -55,7 +55,7 @@ class KeyWrite:
 
 @dataclass
 class DroppedParameter:
-    """A function that hands its parameters on in an early return, leaving out one that carries a configuration value."""
+    """A function that hands its parameters on in an early return, all but one that carries a configuration value."""
 
     node: str  # dotted path of the value, `training.lr_scaling_plan`
     function: str

@@ -1,1 +1,1 @@
-"""Reads a target repo into facts: Python by AST, YAML by its node tree, shell and Markdown by line. Runs nothing of it."""
+"""Reads a target repo into facts: Python by AST, YAML by its nodes, shell and Markdown by line. Runs nothing of it."""

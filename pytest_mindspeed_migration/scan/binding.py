@@ -1,7 +1,7 @@
 """Definite assignment at module level: names bound on one branch only and used, unconditionally, at import.
 
-A typical case is an availability guard (`if is_x_available(): from x import f` with an `else` that forgets `f`) followed
-by a module-level use of `f`: the import of the plugin ends in NameError where x is missing. Linters do not report it.
+A typical case is an availability guard (`if is_x_available(): from x import f` with an `else` that forgets `f`) and a
+module-level use of `f` below it: importing the plugin ends in NameError where x is missing. Linters do not report it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ class _Walker:
 
     def block(self, statements: list[ast.stmt]) -> bool:
         """Walk a block; True when it never reaches its end."""
-        return any([self.statement(statement) for statement in statements])
+        ends = False
+        for statement in statements:
+            ends = self.statement(statement) or ends
+        return ends
 
     def statement(self, node: ast.stmt) -> bool:
         if isinstance(node, _LEAVES):

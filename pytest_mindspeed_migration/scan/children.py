@@ -12,7 +12,7 @@ UNKNOWN = "?"
 
 
 class LocalModules:
-    """What a function's local names hold, as far as it matters for children: callees, lists of callees, loop variables."""
+    """What a function's local names hold, where it matters for children: callees, lists of them, loop variables."""
 
     def __init__(self) -> None:
         self.callees: dict[str, list[str]] = {}

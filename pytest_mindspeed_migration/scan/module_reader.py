@@ -249,7 +249,7 @@ class ModuleReader:
             self._effect("npu_import", line, module, node=None)
 
     def _assign(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        targets: list[ast.expr] = node.targets if isinstance(node, ast.Assign) else [node.target]
         value = node.value
         if value is not None:
             self._expression(value)
@@ -501,7 +501,7 @@ class ModuleReader:
         (state.calls if state is not None else self._module_calls).append(call)
 
     def _receiver_call(self, callee: str, last: str, node: ast.Call, state: _Function) -> None:
-        """`setattr(self, ..)`, `hasattr(self, ..)`, `self.register_buffer("x", ..)`: attributes set or known by name."""
+        """`setattr(self, ..)`, `hasattr(self, ..)`, `self.register_buffer("x", ..)`: attributes set by name."""
         owner = state.owner
         assert owner is not None
         first = node.args[0] if node.args else None

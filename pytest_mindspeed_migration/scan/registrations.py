@@ -19,7 +19,7 @@ def decorator_registration(node: FunctionNode | ast.ClassDef, strings: dict[str,
 
 
 def statement_registration(node: ast.expr, strings: dict[str, str]) -> list[RegistrationFacts]:
-    """`model_register.register("id")(obj)`, `name = model_register.register("id")(obj)`, `_register_data_collator("id", cls)`."""
+    """`model_register.register("id")(obj)`, also assigned to a name, and `_register_data_collator("id", cls)`."""
     if not isinstance(node, ast.Call):
         return []
     found = _register_call(node.func, strings)

@@ -143,7 +143,7 @@ class CallReader:
         return frozenset([instance])
 
     def _fill_fields(self, cls: Ref, instance: Instance, arguments: Arguments, node: ast.Call) -> None:
-        """A class without `__init__` in the repo: keyword arguments become attributes, or leave what can be followed."""
+        """A class without `__init__` in the repo: keyword arguments become attributes, the rest is lost to sight."""
         for name, values in arguments.keywords.items():
             self._state.set_attribute(cls, name, values)
         rest: Values = frozenset().union(*arguments.positional, *arguments.double_star)
@@ -243,7 +243,9 @@ class CallReader:
     def _foreign_call(self, last: str, name: str, arguments: Arguments, node: ast.Call) -> Values:
         """A callee outside the repo, or one nothing is known about."""
         if last in HARMLESS:
-            return frozenset().union(*arguments.positional) if last in ("sorted", "set", "enumerate", "zip") else NOTHING
+            return (
+                frozenset().union(*arguments.positional) if last in ("sorted", "set", "enumerate", "zip") else NOTHING
+            )
         if last in SAME:
             return arguments.every()
         if name in self._body.function.signature.params:  # a callback nobody in the repo passes

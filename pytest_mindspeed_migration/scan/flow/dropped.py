@@ -35,7 +35,11 @@ def dropped_parameters(function: FunctionNode, names: dict[str, Values]) -> Iter
         if not (isinstance(last, ast.Return) and isinstance(last.value, ast.Call)):
             continue
         before = set().union(*(_used(item) for item in function.body[:number]), _used(statement))
-        after = set().union(*(_used(item) for item in function.body[number + 1 :])) if function.body[number + 1 :] else set()
+        after = (
+            set().union(*(_used(item) for item in function.body[number + 1 :]))
+            if function.body[number + 1 :]
+            else set()
+        )
         if len(_used(last.value) & parameters) < FORWARDED:
             continue
         for name in sorted((after & parameters) - before):

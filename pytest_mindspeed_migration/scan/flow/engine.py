@@ -10,7 +10,7 @@ from ...analysis.schema import Schema
 from ...facts.flow import DroppedParameter, Escape, FlowFacts, KeyRead, KeyWrite, NodeBinding
 from ...facts.source import FunctionFacts, RegistrationFacts
 from .bodies import Bodies
-from .body_reader import BodyReader
+from .body_reader import NODE_METHODS, BodyReader
 from .state import State
 from .values import NOTHING, Arguments, Code, Instance, Mapping, Node, Value, Values
 
@@ -34,13 +34,10 @@ class Engine:
     def follow(self, modules: Iterable[str]) -> FlowFacts:
         """Seed every function of these modules that takes a schema class, then read until nothing changes."""
         for module in modules:
-            for function in self.index.functions(module).values():
-                self._seed(module, function)
+            for facts in self.index.functions(module).values():
+                self._seed(module, facts)
         for path, owner in self.schema.nodes.items():
-            for name in ("model_post_init", "__post_init__"):
-                found = self.index.method(owner.ref, name)
-                if found is not None:
-                    self.enter(Code(Ref("function", found[0], found[1].qualname), Node(path)), Arguments(), None)
+            self._open(owner.ref, Node(path), own=True)
         for _ in range(LIMIT):
             function = self.state.next()
             if function is None:
@@ -55,12 +52,23 @@ class Engine:
         fresh = [cls for cls in self.state.carriers if cls not in self._opened]
         for cls in fresh:
             self._opened.add(cls)
-            for module, facts in self.index.linear(cls)[0]:
-                for qualname, function in self.index.functions(module).items():
-                    if qualname.rpartition(".")[0] == facts.qualname and "staticmethod" not in function.decorators:
-                        receiver = Code(cls) if "classmethod" in function.decorators else Instance(cls)
-                        self.enter(Code(Ref("function", module, qualname), receiver), Arguments(), None)
+            self._open(cls, Instance(cls))
         return bool(fresh)
+
+    def _open(self, cls: Ref, receiver: Value, own: bool = False) -> None:
+        """Have every method of a class read, with `receiver` as its `self`; with `own`, only those it defines itself.
+
+        What a schema class inherits is the machinery of schema classes: it touches every key and reads none.
+        """
+        chain = self.index.linear(cls)[0]
+        for module, facts in chain[:1] if own else chain:
+            for qualname, function in self.index.functions(module).items():
+                owner, _, name = qualname.rpartition(".")
+                if own and name in NODE_METHODS:
+                    continue
+                if owner == facts.qualname and "staticmethod" not in function.decorators:
+                    bound = Code(cls) if "classmethod" in function.decorators else receiver
+                    self.enter(Code(Ref("function", module, qualname), bound), Arguments(), None)
 
     def _seed(self, module: str, function: FunctionFacts) -> None:
         for parameter, annotation in function.annotations.items():
@@ -70,7 +78,7 @@ class Engine:
                 continue
             ref = Ref("function", module, function.qualname)
             self.state.add(("param", ref, parameter), frozenset(Node(path) for path in paths))
-            owner, _, name = function.qualname.rpartition(".")
+            owner = function.qualname.rpartition(".")[0]
             if owner in self.index.classes(module) and function.signature.params[:1] != [parameter]:
                 receiver: Value = Instance(Ref("class", module, owner))
                 if function.signature.params and "staticmethod" not in function.decorators:
@@ -142,7 +150,9 @@ class Engine:
             self.read(node, name, path, function.line, "bind", False)
             self.state.add(("param", ref, name), frozenset([node.child(name)]))
         if not open_:
-            self._once(self.facts.closed_calls, NodeBinding(node.path, ref.module, function.qualname, path, function.line))
+            self._once(
+                self.facts.closed_calls, NodeBinding(node.path, ref.module, function.qualname, path, function.line)
+            )
 
     # what is recorded
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from ...analysis.index import Ref
 
-
 DEEPEST = 6
 """Levels of nesting that are told apart."""
 
