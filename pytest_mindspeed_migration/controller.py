@@ -43,14 +43,15 @@ class Controller(Session):
         Raises:
             UsageProblem: for a mistake of the user.
         """
-        folder = self._folder("migrate-suite")
         given = self._given_paths()
-        kept = find_suites(path for path in given if folder not in path.parents and path != folder)
-        if not self.options.targets and not kept:
+        named = find_suites(given)
+        if not self.options.targets and not named:
             if self._asked_on_command_line():
                 raise UsageProblem("usage.no_target")
             return False
-        self._load(kept)
+        folder = self._folder("migrate-suite")
+        kept = [suite for suite in named if folder not in suite.path.parents]  # what was rendered before is renewed
+        self._load(named)
         if self.options.suite is not None:
             kept += [suite for suite in find_suites([self.options.suite]) if suite.target in self.selected]
         self._warn_outdated(kept)
@@ -86,6 +87,11 @@ class Controller(Session):
             "args": list(self.config.args),
         }
 
+    def discard(self) -> None:
+        """Remove the temporary folders of this run."""
+        for folder in self._temporary:
+            remove_folder(folder)
+
     def pytest_report_header(self) -> list[str]:
         """Name what is judged, and warn of what the user should know."""
         lang = self.options.lang
@@ -116,8 +122,7 @@ class Controller(Session):
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Publish evidence and reports of what was judged."""
-        for folder in self._temporary:
-            remove_folder(folder)
+        self.discard()
         if self.config.option.collectonly:
             return
         self._stopped = bool(session.shouldstop or session.shouldfail) or session.exitstatus == 2

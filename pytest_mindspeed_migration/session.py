@@ -46,14 +46,18 @@ def activate(config: pytest.Config) -> None:
         if hasattr(config, "workerinput"):
             if handed is None:
                 return
-            session = Session(config, options)
+            session: Session = Session(config, options)
             session.take(handed)
         else:
             from .controller import Controller
 
-            session = Controller(config, options)
-            if not session.prepare():
-                return
+            session = controller = Controller(config, options)
+            try:
+                if not controller.prepare():
+                    return
+            except UsageProblem:
+                controller.discard()
+                raise
     except UsageProblem as problem:
         raise pytest.UsageError(problem.render(lang)) from None
     config.stash[KEY] = session

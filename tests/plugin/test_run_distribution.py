@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from plugin_project import Project
 
 WISHES = {
     "alpha": {"config.linkage": "error", "config.assets": "note"},
@@ -11,7 +12,7 @@ WISHES = {
 }
 
 
-def test_reports_are_equal_however_the_run_is_distributed(project):
+def test_reports_are_equal_however_the_run_is_distributed(project: Project) -> None:
     pytest.importorskip("xdist")
     project.facts(WISHES)
     seen = []
@@ -27,7 +28,7 @@ def test_reports_are_equal_however_the_run_is_distributed(project):
     assert not any(name.endswith(".jsonl") for name in seen[0])
 
 
-def test_a_worker_that_dies_costs_only_its_running_test(project):
+def test_a_worker_that_dies_costs_only_its_running_test(project: Project) -> None:
     pytest.importorskip("xdist")
     project.facts({"alpha": {"config.linkage": "die"}})
     result = project.run("--migrate-target=alpha", "-n2")
@@ -40,7 +41,7 @@ def test_a_worker_that_dies_costs_only_its_running_test(project):
     assert not any("not selected" in (reason or "") for reason in reasons.values())
 
 
-def test_a_process_that_is_killed_leaves_the_records_it_had(project):
+def test_a_process_that_is_killed_leaves_the_records_it_had(project: Project) -> None:
     project.facts({"alpha": {"config.linkage": "die"}})
     assert project.run("--migrate-target=alpha", "-p", "no:xdist").ret == 3
     journal = project.read("alpha/evidence.jsonl")
@@ -48,7 +49,7 @@ def test_a_process_that_is_killed_leaves_the_records_it_had(project):
     assert '"id": "config.linkage"' not in journal
 
 
-def test_a_run_that_stops_early_publishes_what_it_has_and_says_so(project, mode):
+def test_a_run_that_stops_early_publishes_what_it_has_and_says_so(project: Project, mode: tuple[str, ...]) -> None:
     project.facts({"alpha": {"preflight.assets": "error"}})
     assert project.run("--migrate-target=alpha", "-x", *mode).ret != 0
     statuses = project.statuses("alpha")
@@ -58,7 +59,9 @@ def test_a_run_that_stops_early_publishes_what_it_has_and_says_so(project, mode)
         assert "the run stopped before it" in reasons["verify.rehearsal"]
 
 
-def test_without_the_cache_provider_the_suite_lives_in_a_temporary_folder(project, mode):
+def test_without_the_cache_provider_the_suite_lives_in_a_temporary_folder(
+    project: Project, mode: tuple[str, ...]
+) -> None:
     project.facts({"alpha": {}})
     result = project.run("--migrate-target=alpha", "-p", "no:cacheprovider", *mode)
     assert result.ret == 0
@@ -66,13 +69,13 @@ def test_without_the_cache_provider_the_suite_lives_in_a_temporary_folder(projec
     assert project.statuses("alpha")["config.linkage"] == "passed"
 
 
-def test_clearing_the_cache_does_not_clear_the_suite_away(project, mode):
+def test_clearing_the_cache_does_not_clear_the_suite_away(project: Project, mode: tuple[str, ...]) -> None:
     project.facts({"alpha": {}})
     assert project.run("--migrate-target=alpha", *mode).ret == 0
     assert project.run("--migrate-target=alpha", "--cache-clear", *mode).ret == 0
 
 
-def test_failed_first_and_last_failed_work_on_the_generated_suite(project):
+def test_failed_first_and_last_failed_work_on_the_generated_suite(project: Project) -> None:
     project.facts({"alpha": {"config.linkage": "error"}})
     assert project.run("--migrate-target=alpha").ret == 1
     result = project.run("--migrate-target=alpha", "--lf")

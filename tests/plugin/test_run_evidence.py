@@ -8,11 +8,14 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+from plugin_project import Project
 
 from pytest_mindspeed_migration.evidence.document import schema
 
 
-def test_evidence_matches_its_schema_and_every_judged_contract_points_at_a_log(project, mode):
+def test_evidence_matches_its_schema_and_every_judged_contract_points_at_a_log(
+    project: Project, mode: tuple[str, ...]
+) -> None:
     project.facts({"alpha": {"config.linkage": "error", "preflight.assets": "note"}})
     project.run("--migrate-target=alpha", *mode)
     document = project.evidence("alpha")
@@ -30,7 +33,7 @@ def test_evidence_matches_its_schema_and_every_judged_contract_points_at_a_log(p
         assert commands[name]["exit_code"] == (0 if contract["status"] == "passed" else 1)
 
 
-def test_contracts_are_in_catalogue_order(project):
+def test_contracts_are_in_catalogue_order(project: Project) -> None:
     from pytest_mindspeed_migration.catalogue import load_catalogue
 
     project.facts({"alpha": {}})
@@ -38,7 +41,7 @@ def test_contracts_are_in_catalogue_order(project):
     assert list(project.statuses("alpha")) == [one.id for one in load_catalogue().of_subject("target")]
 
 
-def test_junit_properties_name_contract_owner_severity_gate_and_target(project, mode):
+def test_junit_properties_name_contract_owner_severity_gate_and_target(project: Project, mode: tuple[str, ...]) -> None:
     project.facts({"alpha": {"config.linkage": "error"}})
     project.run("--migrate-target=alpha", "--junit-xml=junit.xml", *mode)
     cases = ElementTree.parse(project.path / "junit.xml").getroot().iter("testcase")
@@ -54,7 +57,7 @@ def test_junit_properties_name_contract_owner_severity_gate_and_target(project, 
     }
 
 
-def test_failed_cases_exist_only_while_something_fails(project):
+def test_failed_cases_exist_only_while_something_fails(project: Project) -> None:
     failed = project.path / "migration-report" / "alpha" / "failed_cases.md"
     project.facts({"alpha": {"config.linkage": "error"}})
     project.run("--migrate-target=alpha")
@@ -75,7 +78,7 @@ def test_failed_cases_exist_only_while_something_fails(project):
     assert not failed.exists()
 
 
-def test_secrets_are_not_written_anywhere(project):
+def test_secrets_are_not_written_anywhere(project: Project) -> None:
     secret = "hunter2hunter2"
     project.facts({"alpha": {"config.linkage": "error"}}, alpha=f"https://user:{secret}@host/m password={secret}")
     project.run("--migrate-target=alpha")
@@ -84,7 +87,7 @@ def test_secrets_are_not_written_anywhere(project):
             assert secret not in path.read_text(encoding="utf-8"), path
 
 
-def test_several_targets_get_an_overview(project):
+def test_several_targets_get_an_overview(project: Project) -> None:
     project.facts()
     project.run("--migrate-target=all")
     assert '"name": "alpha"' in project.read("summary.json")
@@ -92,7 +95,7 @@ def test_several_targets_get_an_overview(project):
     assert "framework" not in project.read("compatibility_matrix.yaml")
 
 
-def test_hostile_names_stay_inside_the_report_folder(project):
+def test_hostile_names_stay_inside_the_report_folder(project: Project) -> None:
     project.facts({"../../escape": {}})
     result = project.run("--migrate-target=all")
     assert result.ret == 0
@@ -101,7 +104,7 @@ def test_hostile_names_stay_inside_the_report_folder(project):
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_report_folder_that_cannot_be_written_is_said_and_fails_the_run(project):
+def test_a_report_folder_that_cannot_be_written_is_said_and_fails_the_run(project: Project) -> None:
     (project.path / "locked").mkdir(mode=0o500)
     project.facts({"alpha": {}})
     result = project.run("--migrate-target=alpha", "--migrate-out=locked")
@@ -109,7 +112,7 @@ def test_a_report_folder_that_cannot_be_written_is_said_and_fails_the_run(projec
     result.stdout.fnmatch_lines(["*could not be written*"])
 
 
-def test_a_report_folder_that_is_a_file_is_said_and_fails_the_run(project):
+def test_a_report_folder_that_is_a_file_is_said_and_fails_the_run(project: Project) -> None:
     (project.path / "taken").write_text("", encoding="utf-8")
     project.facts({"alpha": {}})
     result = project.run("--migrate-target=alpha", "--migrate-out=taken")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 
 import pytest
+from plugin_project import Project
 
 
-def test_a_failing_contract_fails_its_test_with_places_fix_and_recheck_and_no_traceback(project, mode):
+def test_a_failing_contract_fails_its_test_with_places_fix_and_recheck_and_no_traceback(
+    project: Project, mode: tuple[str, ...]
+) -> None:
     project.facts({"alpha": {"config.linkage": "error"}})
     result = project.run("--migrate-target=alpha", *mode)
     assert result.ret == 1
@@ -26,7 +29,9 @@ def test_a_failing_contract_fails_its_test_with_places_fix_and_recheck_and_no_tr
     assert project.statuses("alpha")["config.linkage"] == "failed"
 
 
-def test_a_contract_is_blocked_by_the_one_it_requires_in_every_process_alike(project, mode):
+def test_a_contract_is_blocked_by_the_one_it_requires_in_every_process_alike(
+    project: Project, mode: tuple[str, ...]
+) -> None:
     project.facts({"alpha": {"preflight.repo": "error"}})
     result = project.run("--migrate-target=alpha", "-rs", *mode)
     assert result.ret == 1
@@ -39,7 +44,7 @@ def test_a_contract_is_blocked_by_the_one_it_requires_in_every_process_alike(pro
     result.stdout.fnmatch_lines(["SKIPPED * code.names: blocked by preflight.repo, which did not pass"])
 
 
-def test_contracts_of_other_levels_and_without_a_check_do_not_run_and_say_why(project):
+def test_contracts_of_other_levels_and_without_a_check_do_not_run_and_say_why(project: Project) -> None:
     project.facts({"alpha": {}})
     result = project.run("--migrate-target=alpha")
     assert result.ret == 0
@@ -49,7 +54,7 @@ def test_contracts_of_other_levels_and_without_a_check_do_not_run_and_say_why(pr
     assert reasons["config.parse"] is None
 
 
-def test_a_note_is_shown_and_does_not_fail(project):
+def test_a_note_is_shown_and_does_not_fail(project: Project) -> None:
     project.facts({"alpha": {"config.assets": "note"}})
     result = project.run("--migrate-target=alpha")
     assert result.ret == 0
@@ -58,7 +63,7 @@ def test_a_note_is_shown_and_does_not_fail(project):
     assert "config.assets is wrong" in project.read("alpha/verification_report.md")
 
 
-def test_a_check_that_breaks_fails_its_own_contract_and_leaves_the_traceback_in_the_log(project):
+def test_a_check_that_breaks_fails_its_own_contract_and_leaves_the_traceback_in_the_log(project: Project) -> None:
     project.facts({"alpha": {"code.calls": "raise"}})
     result = project.run("--migrate-target=alpha")
     assert result.ret == 1
@@ -69,7 +74,7 @@ def test_a_check_that_breaks_fails_its_own_contract_and_leaves_the_traceback_in_
     assert "Traceback" in project.read("alpha/logs/code.calls.log")
 
 
-def test_a_green_test_without_evidence_counts_as_failed(project, mode):
+def test_a_green_test_without_evidence_counts_as_failed(project: Project, mode: tuple[str, ...]) -> None:
     project.facts({"alpha": {}})
     project.run("--migrate-target=alpha", "--migrate-generate=suite")
     suite = project.path / "suite" / "test_migrate_alpha.py"
@@ -83,7 +88,7 @@ def test_a_green_test_without_evidence_counts_as_failed(project, mode):
     result.stdout.fnmatch_lines(["*ended green without recording evidence*"])
 
 
-def test_a_test_that_fails_by_itself_after_verifying_is_not_called_passed(project):
+def test_a_test_that_fails_by_itself_after_verifying_is_not_called_passed(project: Project) -> None:
     project.facts({"alpha": {}})
     project.run("--migrate-target=alpha", "--migrate-generate=suite")
     suite = project.path / "suite" / "test_migrate_alpha.py"
@@ -94,7 +99,7 @@ def test_a_test_that_fails_by_itself_after_verifying_is_not_called_passed(projec
     assert project.statuses("alpha")["code.names"] == "failed"
 
 
-def test_a_static_run_is_never_accepted_and_the_first_line_says_what_is_missing(project):
+def test_a_static_run_is_never_accepted_and_the_first_line_says_what_is_missing(project: Project) -> None:
     project.facts({"alpha": {}})
     assert project.run("--migrate-target=alpha").ret == 0
     first = project.read("alpha/verification_report.md").splitlines()[0]
@@ -103,7 +108,9 @@ def test_a_static_run_is_never_accepted_and_the_first_line_says_what_is_missing(
     assert project.run("--migrate-target=alpha", "--migrate-require-accepted").ret == 1
 
 
-def test_framework_findings_are_reported_with_all_and_fail_only_when_asked_for_by_name(project, mode):
+def test_framework_findings_are_reported_with_all_and_fail_only_when_asked_for_by_name(
+    project: Project, mode: tuple[str, ...]
+) -> None:
     project.facts()
     result = project.run("--migrate-target=all", *mode)
     assert result.ret == 0
@@ -112,7 +119,7 @@ def test_framework_findings_are_reported_with_all_and_fail_only_when_asked_for_b
     assert project.run("--migrate-target=framework", *mode).ret == 1
 
 
-def test_the_target_judged_never_brings_torch_into_the_process(project):
+def test_the_target_judged_never_brings_torch_into_the_process(project: Project) -> None:
     project.facts({"alpha": {}})
     code = (
         "import sys, pytest\n"
@@ -128,13 +135,15 @@ def test_the_target_judged_never_brings_torch_into_the_process(project):
 @pytest.mark.parametrize(
     ("lang", "line"), [("en", "alpha: Not accepted: *"), ("zh", "alpha: 未验收：功能门禁未通过*")], ids=["en", "zh"]
 )
-def test_the_checklist_names_what_failed_the_next_action_and_the_recheck(project, lang, line):
+def test_the_checklist_names_what_failed_the_next_action_and_the_recheck(
+    project: Project, lang: str, line: str
+) -> None:
     project.facts({"alpha": {"config.linkage": "error", "preflight.repo": None}})
     result = project.run("--migrate-target=alpha", f"--migrate-lang={lang}")
     result.stdout.fnmatch_lines([line, "*config.linkage (P0, *", "*alpha.yaml:7 a.b*", "*-k test_config_linkage*"])
 
 
-def test_many_targets_get_a_line_each_and_only_failing_contracts_are_listed(project):
+def test_many_targets_get_a_line_each_and_only_failing_contracts_are_listed(project: Project) -> None:
     targets = {f"t{number}": {} for number in range(5)}
     project.facts({**targets, "t5": {"config.linkage": "error"}})
     result = project.run("--migrate-target=all", "-q")

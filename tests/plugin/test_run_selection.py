@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 
 import pytest
+from plugin_project import Project
 
 OWN = "def test_own():\n    pass\n"
 
 
-def test_without_an_option_the_plugin_is_inert(pytester):
+def test_without_an_option_the_plugin_is_inert(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_own=OWN)
     result = pytester.runpytest_subprocess("-v")
     result.assert_outcomes(passed=1)
@@ -19,7 +20,7 @@ def test_without_an_option_the_plugin_is_inert(pytester):
     assert not list((pytester.path / ".pytest_cache").rglob("*migrat*"))
 
 
-def test_without_an_option_nothing_but_the_options_is_imported(pytester):
+def test_without_an_option_nothing_but_the_options_is_imported(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_own=OWN)
     code = (
         "import sys, pytest\n"
@@ -31,7 +32,9 @@ def test_without_an_option_nothing_but_the_options_is_imported(pytester):
     assert pytester.run(sys.executable, "-c", code).ret == 0
 
 
-def test_a_target_alone_runs_the_migration_suite_and_not_the_projects_own_tests(project, mode):
+def test_a_target_alone_runs_the_migration_suite_and_not_the_projects_own_tests(
+    project: Project, mode: tuple[str, ...]
+) -> None:
     project.facts({"alpha": {}})
     project.pytester.makepyfile(test_own="def test_own():\n    raise SystemExit('needs an NPU')\n")
     project.pytester.makeini("[pytest]\ntestpaths = .\n")
@@ -41,7 +44,7 @@ def test_a_target_alone_runs_the_migration_suite_and_not_the_projects_own_tests(
     result.stdout.no_fnmatch_line("testpaths*")
 
 
-def test_paths_on_the_command_line_run_along_with_the_suite(project, mode):
+def test_paths_on_the_command_line_run_along_with_the_suite(project: Project, mode: tuple[str, ...]) -> None:
     project.facts({"alpha": {}})
     project.pytester.makepyfile(test_own=OWN)
     result = project.run("--migrate-target=alpha", "test_own.py", "-v", *mode)
@@ -50,7 +53,7 @@ def test_paths_on_the_command_line_run_along_with_the_suite(project, mode):
     assert project.statuses("alpha")["config.linkage"] == "passed"
 
 
-def test_the_recheck_command_runs_that_contract_alone(project):
+def test_the_recheck_command_runs_that_contract_alone(project: Project) -> None:
     project.facts({"alpha": {"config.linkage": "error"}})
     result = project.run("--migrate-target=alpha", "--migrate-level=static", "-k", "test_config_linkage")
     result.assert_outcomes(failed=1, deselected=result.parseoutcomes()["deselected"])
@@ -58,7 +61,7 @@ def test_the_recheck_command_runs_that_contract_alone(project):
     assert [name for name, status in statuses.items() if status != "not_run"] == ["config.linkage"]
 
 
-def test_levels_are_markers(project):
+def test_levels_are_markers(project: Project) -> None:
     project.facts({"alpha": {}})
     result = project.run("--migrate-target=alpha", "-m", "not static", "--strict-markers")
     outcomes = result.parseoutcomes()
@@ -66,21 +69,21 @@ def test_levels_are_markers(project):
     assert outcomes["skipped"] > 5
 
 
-def test_collecting_only_writes_no_report(project):
+def test_collecting_only_writes_no_report(project: Project) -> None:
     project.facts({"alpha": {}})
     result = project.run("--migrate-target=alpha", "--collect-only", "-q")
     result.stdout.fnmatch_lines(["*test_migrate_alpha.py::test_config_linkage"])
     assert not (project.path / "migration-report").exists()
 
 
-def test_names_match_as_users_write_them(project):
+def test_names_match_as_users_write_them(project: Project) -> None:
     project.facts({"Alpha-2.5": {}, "beta": {}})
     result = project.run("--migrate-target=alpha_2_5")
     assert result.ret == 0
     assert project.statuses("Alpha-2.5")["config.linkage"] == "passed"
 
 
-def test_ini_keys_do_what_the_options_do(project):
+def test_ini_keys_do_what_the_options_do(project: Project) -> None:
     project.facts({"alpha": {}})
     project.pytester.makeini("[pytest]\nmigrate_target = alpha\nmigrate_out = reports\nmigrate_lang = zh\n")
     assert project.run().ret == 0
@@ -88,12 +91,21 @@ def test_ini_keys_do_what_the_options_do(project):
     assert report.startswith("未验收")
 
 
-def test_an_ini_key_that_names_a_repo_does_not_disturb_other_tests(pytester):
+def test_an_ini_key_that_names_a_repo_does_not_disturb_other_tests(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nmigrate_repo = elsewhere\n")
     pytester.makepyfile(test_own=OWN)
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*migration checklist*")
+    assert not list((pytester.path / ".pytest_cache").rglob("*migrat*"))
+
+
+def test_the_id_of_a_generated_test_can_be_given_as_pytest_prints_it(project: Project) -> None:
+    project.facts()
+    project.run("--migrate-target=alpha")
+    test = ".pytest_cache/d/migrate-suite/test_migrate_alpha.py::test_config_linkage"
+    project.run(test).assert_outcomes(passed=1)
+    project.run(test, "--migrate-target=all").assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +127,7 @@ def test_an_ini_key_that_names_a_repo_does_not_disturb_other_tests(pytester):
         (["--migrate-target=alpha", "--migrate-facts=absent.json"], "*absent.json cannot be read*"),
     ],
 )
-def test_wrong_use_is_one_sentence_and_the_usage_exit_code(project, args, message):
+def test_wrong_use_is_one_sentence_and_the_usage_exit_code(project: Project, args: list[str], message: str) -> None:
     project.facts({"alpha": {}})
     result = project.run(*args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -125,20 +137,20 @@ def test_wrong_use_is_one_sentence_and_the_usage_exit_code(project, args, messag
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
-def test_an_export_of_another_format_is_refused(project):
+def test_an_export_of_another_format_is_refused(project: Project) -> None:
     (project.path / "facts.json").write_text('{"format": 999}', encoding="utf-8")
     result = project.run("--migrate-target=alpha")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: *format 999*"])
 
 
-def test_no_checkout_is_one_sentence(pytester):
+def test_no_checkout_is_one_sentence(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess("--migrate-target=alpha")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: no MindSpeed-MM checkout*--migrate-repo=demo*"])
 
 
-def test_list_shows_targets_and_contracts_and_runs_nothing(project):
+def test_list_shows_targets_and_contracts_and_runs_nothing(project: Project) -> None:
     project.facts()
     result = project.run("--migrate-list")
     assert result.ret == 0
@@ -147,14 +159,14 @@ def test_list_shows_targets_and_contracts_and_runs_nothing(project):
 
 
 @pytest.mark.parametrize(("lang", "word"), [("en", "proves:"), ("zh", "证明: ")])
-def test_explain_says_what_a_contract_proves_and_how_to_fix_it(project, lang, word):
+def test_explain_says_what_a_contract_proves_and_how_to_fix_it(project: Project, lang: str, word: str) -> None:
     project.facts()
     result = project.run("--migrate-explain=config.linkage", f"--migrate-lang={lang}")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["config.linkage: *", f"*{word}*"])
 
 
-def test_exported_facts_give_the_same_statuses(project):
+def test_exported_facts_give_the_same_statuses(project: Project) -> None:
     project.facts({"alpha": {"config.linkage": "error"}})
     project.run("--migrate-target=alpha", "--migrate-export-facts=again.json")
     before = project.statuses("alpha")
@@ -163,7 +175,7 @@ def test_exported_facts_give_the_same_statuses(project):
     assert project.statuses("alpha") == before
 
 
-def test_a_folder_of_configs_replaces_those_of_an_export(project):
+def test_a_folder_of_configs_replaces_those_of_an_export(project: Project) -> None:
     project.facts({"alpha": {"config.linkage": "error"}})
     folder = project.path / "other" / "examples" / "alpha"
     folder.mkdir(parents=True)

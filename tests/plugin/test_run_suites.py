@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from plugin_project import Project
+
 HOSTILE = [
     '"); import os; os.mkdir("owned") #',
     "'''\nimport os; os.mkdir('owned')\n'''",
@@ -15,7 +17,7 @@ HOSTILE = [
 ]
 
 
-def test_a_kept_suite_is_what_runs(project, mode):
+def test_a_kept_suite_is_what_runs(project: Project, mode: tuple[str, ...]) -> None:
     project.facts()
     result = project.run("--migrate-target=alpha", "--migrate-generate=kept")
     assert result.ret == 0
@@ -28,7 +30,7 @@ def test_a_kept_suite_is_what_runs(project, mode):
     assert project.statuses("alpha")["config.linkage"] == "passed"
 
 
-def test_a_suite_folder_named_in_the_ini_file_runs_instead_of_a_fresh_one(project):
+def test_a_suite_folder_named_in_the_ini_file_runs_instead_of_a_fresh_one(project: Project) -> None:
     project.facts()
     project.run("--migrate-target=alpha", "--migrate-generate=kept")
     project.pytester.makeini("[pytest]\nmigrate_suite = kept\n")
@@ -39,7 +41,7 @@ def test_a_suite_folder_named_in_the_ini_file_runs_instead_of_a_fresh_one(projec
     result.stdout.no_fnmatch_line("*migrate-suite/test_migrate_alpha.py*")
 
 
-def test_a_kept_suite_narrows_to_the_target_asked_for(project):
+def test_a_kept_suite_narrows_to_the_target_asked_for(project: Project) -> None:
     project.facts()
     project.run("--migrate-target=all", "--migrate-generate=kept")
     result = project.run("kept", "--migrate-target=beta", "-v")
@@ -48,7 +50,7 @@ def test_a_kept_suite_narrows_to_the_target_asked_for(project):
     assert not (project.path / "migration-report" / "alpha").exists()
 
 
-def test_a_fact_that_moved_since_the_suite_was_written_fails_the_contract_that_states_it(project):
+def test_a_fact_that_moved_since_the_suite_was_written_fails_the_contract_that_states_it(project: Project) -> None:
     project.facts({"alpha": {}})
     project.run("--migrate-target=alpha", "--migrate-generate=kept")
     project.facts({"alpha": {}}, alpha="renamed")
@@ -60,7 +62,7 @@ def test_a_fact_that_moved_since_the_suite_was_written_fails_the_contract_that_s
     result.stdout.fnmatch_lines(["*written for another model_id*value: renamed, expected: alpha_id*"])
 
 
-def test_a_kept_suite_whose_target_is_gone_fails_instead_of_ending_the_run(project):
+def test_a_kept_suite_whose_target_is_gone_fails_instead_of_ending_the_run(project: Project) -> None:
     project.facts()
     project.run("--migrate-target=all", "--migrate-generate=kept")
     project.facts({"beta": {}})
@@ -70,7 +72,7 @@ def test_a_kept_suite_whose_target_is_gone_fails_instead_of_ending_the_run(proje
     assert project.statuses("alpha")["config.linkage"] == "blocked"
 
 
-def test_a_kept_suite_from_another_catalogue_is_warned_of(project):
+def test_a_kept_suite_from_another_catalogue_is_warned_of(project: Project) -> None:
     project.facts({"alpha": {}})
     project.run("--migrate-target=alpha", "--migrate-generate=kept")
     suite = project.path / "kept" / "test_migrate_alpha.py"
@@ -83,7 +85,7 @@ def test_a_kept_suite_from_another_catalogue_is_warned_of(project):
     assert any("another version" in note for note in project.evidence("alpha")["notes"])
 
 
-def test_a_kept_suite_without_any_option_says_what_it_needs(project):
+def test_a_kept_suite_without_any_option_says_what_it_needs(project: Project) -> None:
     project.facts({"alpha": {}})
     project.run("--migrate-target=alpha", "--migrate-generate=kept")
     result = project.pytester.runpytest_subprocess("kept", "-x")
@@ -91,13 +93,13 @@ def test_a_kept_suite_without_any_option_says_what_it_needs(project):
     result.stdout.fnmatch_lines(["*run it with --migrate-repo=PATH*"])
 
 
-def test_a_renewed_fact_is_rendered_and_imported_even_within_one_second(project):
+def test_a_renewed_fact_is_rendered_and_imported_even_within_one_second(project: Project) -> None:
     for name in ("aaaa", "bbbb", "cccc"):
         project.facts({"alpha": {}}, alpha=name)
         assert project.run("--migrate-target=alpha").ret == 0
 
 
-def test_hostile_values_stay_values(project):
+def test_hostile_values_stay_values(project: Project) -> None:
     names = {f"h{number}": value for number, value in enumerate(HOSTILE)}
     project.facts({name: {"config.linkage": "error"} for name in names}, **names)
     assert project.run("--migrate-target=all", "--migrate-generate=kept").ret == 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -20,7 +22,7 @@ from pytest_mindspeed_migration.report.acceptance import assess
 CATALOGUE = load_catalogue()
 
 
-def _document():
+def _document() -> dict[str, Any]:
     contract = {
         "id": "code.names", "target": "t", "status": "failed", "level": "static", "owner": "model",
         "gate": "reliability",
@@ -49,7 +51,7 @@ def _document():
     }  # fmt: skip
 
 
-def _spoil(path, value):
+def _spoil(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
     document = copy.deepcopy(_document())
     node = document
     for key in path[:-1]:
@@ -80,25 +82,25 @@ SPOILED = [
 ]
 
 
-def test_the_document_is_accepted_by_both_validators():
+def test_the_document_is_accepted_by_both_validators() -> None:
     check(_document(), schema())
     jsonschema.Draft202012Validator.check_schema(schema())
     jsonschema.Draft202012Validator(schema()).validate(_document())
 
 
 @pytest.mark.parametrize("document", SPOILED, ids=range(len(SPOILED)))
-def test_a_spoiled_document_is_refused_by_both_validators(document):
+def test_a_spoiled_document_is_refused_by_both_validators(document: dict[str, Any]) -> None:
     assert not jsonschema.Draft202012Validator(schema()).is_valid(document)
     with pytest.raises(MismatchError, match=r"^\$"):
         check(document, schema())
 
 
-def test_a_schema_keyword_that_is_not_implemented_is_refused_loudly():
+def test_a_schema_keyword_that_is_not_implemented_is_refused_loudly() -> None:
     with pytest.raises(NotImplementedError, match="oneOf"):
         check(1, {"oneOf": []})
 
 
-def _records(**changes):
+def _records(**changes: tuple[str, str | None]) -> list[dict[str, Any]]:
     records = []
     for contract in CATALOGUE.of_subject("target"):
         status, level = changes.get(contract.id.replace(".", "_"), ("passed", contract.decisive_level))
@@ -106,7 +108,7 @@ def _records(**changes):
     return records
 
 
-def test_acceptance_needs_every_gate_at_the_level_that_decides():
+def test_acceptance_needs_every_gate_at_the_level_that_decides() -> None:
     assert assess(_records(), CATALOGUE).accepted
     static_only = assess(_records(config_linkage=("passed", "static")), CATALOGUE)
     assert not static_only.accepted
@@ -115,23 +117,23 @@ def test_acceptance_needs_every_gate_at_the_level_that_decides():
 
 
 @pytest.mark.parametrize("status", ["failed", "blocked", "unproven"])
-def test_a_gate_fails_by_any_contract_that_is_not_proven(status):
+def test_a_gate_fails_by_any_contract_that_is_not_proven(status: str) -> None:
     acceptance = assess(_records(code_names=(status, None)), CATALOGUE)
     assert {gate.name: gate.status for gate in acceptance.gates}["reliability"] == "failed"
     assert not acceptance.accepted
 
 
-def test_without_the_distributed_run_nothing_is_accepted():
+def test_without_the_distributed_run_nothing_is_accepted() -> None:
     acceptance = assess(_records(verify_distributed_e2e=("not_run", None)), CATALOGUE)
     assert {gate.name: gate.status for gate in acceptance.gates}["distributed_e2e"] == "not_run"
     assert not acceptance.accepted
 
 
-def test_no_records_prove_nothing():
+def test_no_records_prove_nothing() -> None:
     assert not assess([], CATALOGUE).accepted
 
 
-def test_plugin_code_is_owned_by_whose_plugin_it_is_in():
+def test_plugin_code_is_owned_by_whose_plugin_it_is_in() -> None:
     contract = CATALOGUE.by_id["code.names"]
     data = Finding("k", path="mindspeed_mm/fsdp/data/datasets/x/y.py")
     model = replace(data, path="mindspeed_mm/fsdp/models/x/y.py")
@@ -141,16 +143,16 @@ def test_plugin_code_is_owned_by_whose_plugin_it_is_in():
 
 
 @pytest.mark.parametrize("value", [{"a": {1, 2}}, {"a": (1,)}, {1: "a"}, [object()]])
-def test_what_is_not_plain_json_is_refused_where_it_is_made(value):
+def test_what_is_not_plain_json_is_refused_where_it_is_made(value: Any) -> None:
     with pytest.raises(TypeError, match=r"^record"):
         require_plain(value)
 
 
-def _record(target, contract, **more):
+def _record(target: str, contract: str, **more: Any) -> dict[str, Any]:
     return {"id": contract, "target": target, "status": "passed", **more}
 
 
-def test_the_collector_journals_each_record_as_it_happens_and_clears_what_is_old(tmp_path):
+def test_the_collector_journals_each_record_as_it_happens_and_clears_what_is_old(tmp_path: Path) -> None:
     old = tmp_path / "t" / "logs" / "old.log"
     old.parent.mkdir(parents=True)
     old.write_text("old", encoding="utf-8")
@@ -167,7 +169,7 @@ def test_the_collector_journals_each_record_as_it_happens_and_clears_what_is_old
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc", "..", "a b", "名称", "", "x" * 300])
-def test_a_targets_folder_is_one_safe_name(name):
+def test_a_targets_folder_is_one_safe_name(name: str) -> None:
     folder = folder_name(name)
     assert folder.isascii()
     assert "/" not in folder
@@ -176,5 +178,5 @@ def test_a_targets_folder_is_one_safe_name(name):
     assert folder != folder_name(name + "!")
 
 
-def test_an_ordinary_name_is_its_own_folder():
+def test_an_ordinary_name_is_its_own_folder() -> None:
     assert folder_name("internvl3.5_8B-a") == "internvl3.5_8B-a"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -20,7 +21,7 @@ NO_MANIFEST = SimpleNamespace(manifest=None, facts="facts.json")
 WITH_MANIFEST = SimpleNamespace(manifest="migration.yaml", facts="facts.json")
 
 
-def test_an_export_comes_back_as_it_was(tmp_path):
+def test_an_export_comes_back_as_it_was(tmp_path: Path) -> None:
     facts = StaticFacts(configs={"a": ConfigFacts("a", {"x": [1, "\ud800", "é", None, 1.5]}, {"x": 3})}, targets=KNOWN)
     store.save(facts, tmp_path / "deep" / "facts.json")
     assert store.load(tmp_path / "deep" / "facts.json") == facts
@@ -39,7 +40,7 @@ def test_an_export_comes_back_as_it_was(tmp_path):
         (b'{"format": 1, "targets": 3}', "usage.facts_not_json"),
     ],
 )
-def test_what_is_no_export_is_one_sentence(tmp_path, content, key):
+def test_what_is_no_export_is_one_sentence(tmp_path: Path, content: bytes, key: str) -> None:
     path = tmp_path / "facts.json"
     path.write_bytes(content)
     with pytest.raises(UsageProblem) as caught:
@@ -48,26 +49,26 @@ def test_what_is_no_export_is_one_sentence(tmp_path, content, key):
     assert str(path) in caught.value.render("en")
 
 
-def test_a_save_that_fails_leaves_nothing_behind(tmp_path):
+def test_a_save_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     facts = StaticFacts(configs={"a": ConfigFacts("a", {"x": object()})})
     with pytest.raises(TypeError):
         store.save(facts, tmp_path / "facts.json")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_all_is_every_target_and_the_framework_last():
+def test_all_is_every_target_and_the_framework_last() -> None:
     assert [one.name for one in select(KNOWN, ("all",), None, NO_MANIFEST)] == ["alpha", "beta", "framework"]
     assert [one.name for one in select(KNOWN, ("b", "alpha"), None, NO_MANIFEST)] == ["alpha", "beta"]
     assert [one.name for one in select(KNOWN, ("framework",), None, NO_MANIFEST)] == ["framework"]
 
 
-def test_all_of_nothing_is_a_usage_problem():
+def test_all_of_nothing_is_a_usage_problem() -> None:
     with pytest.raises(UsageProblem) as caught:
         select([], ("all",), None, NO_MANIFEST)
     assert caught.value.key == "usage.no_targets"
 
 
-def test_a_manifest_makes_a_target_before_there_is_a_config():
+def test_a_manifest_makes_a_target_before_there_is_a_config() -> None:
     manifest = {"model_identity": {"name": "gamma"}}
     (target,) = select(KNOWN, ("gamma",), manifest, WITH_MANIFEST)
     assert (target.name, target.config, target.manifest) == ("gamma", None, "migration.yaml")
@@ -75,7 +76,7 @@ def test_a_manifest_makes_a_target_before_there_is_a_config():
     assert (target.config, target.manifest) == ("a.yaml", "migration.yaml")
 
 
-def test_paths_of_the_command_line_hold_for_every_target_and_a_manifest_only_for_its_own():
+def test_paths_of_the_command_line_hold_for_every_target_and_a_manifest_only_for_its_own() -> None:
     manifest = {"model_identity": {"name": "alpha"}, "runtime_assets": {"model_path": "/m", "image_root": "/i"},
                 "_assets": {"model_path": "/m"}}  # fmt: skip
     own = TargetFacts("alpha", "a.yaml", manifest="migration.yaml")
@@ -86,7 +87,7 @@ def test_paths_of_the_command_line_hold_for_every_target_and_a_manifest_only_for
     assert view_of(StaticFacts(), TargetFacts("framework", None), manifest, alone=True).manifest is None
 
 
-def test_configs_laid_over_an_export_replace_and_add_targets(tmp_path):
+def test_configs_laid_over_an_export_replace_and_add_targets(tmp_path: Path) -> None:
     folder = tmp_path / "examples" / "alpha"
     folder.mkdir(parents=True)
     (folder / "alpha.yaml").write_text("model: {model_id: new}\nparallel: {fsdp_plan: {}}\n", encoding="utf-8")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,13 +20,13 @@ from pytest_mindspeed_migration.templates import cell, code, literal
 CATALOGUE = load_catalogue()
 
 
-def _view(name="alpha", data=None, **target):
+def _view(name: str = "alpha", data: dict[str, Any] | None = None, **target: Any) -> TargetView:
     config = f"examples/{name}.yaml"
     facts = StaticFacts(configs={config: ConfigFacts(config, data or {"model": {"model_id": "m"}})})
     return TargetView(facts, TargetFacts(name, config, **target))
 
 
-def test_every_contract_of_a_target_is_one_test_in_catalogue_order():
+def test_every_contract_of_a_target_is_one_test_in_catalogue_order() -> None:
     tree = ast.parse(render(_view(), CATALOGUE))
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     assert names == [contract.test_name for contract in CATALOGUE.of_subject("target")]
@@ -34,7 +36,7 @@ def test_every_contract_of_a_target_is_one_test_in_catalogue_order():
             assert "migration.verify(" in ast.unparse(node)
 
 
-def test_the_framework_gets_only_its_own_contracts():
+def test_the_framework_gets_only_its_own_contracts() -> None:
     view = TargetView(StaticFacts(), TargetFacts("framework", None))
     tree = ast.parse(render(view, CATALOGUE))
     names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -42,7 +44,7 @@ def test_the_framework_gets_only_its_own_contracts():
     assert "test_config_linkage" not in names
 
 
-def test_facts_are_written_down_as_literals():
+def test_facts_are_written_down_as_literals() -> None:
     data = {"model": {"model_id": "it's"}, "training": {"plugin": ["a/b", 'c"d']}}
     source = render(_view(data=data, scripts=["run.sh"]), CATALOGUE)
     assert 'model_id="it\'s"' in source
@@ -51,7 +53,7 @@ def test_facts_are_written_down_as_literals():
 
 
 @pytest.mark.parametrize("name", ["alpha", "Alpha 2.5", '"""', "x\ny", "名称"])
-def test_the_file_is_as_ruff_would_write_it(tmp_path, name):
+def test_the_file_is_as_ruff_would_write_it(tmp_path: Path, name: str) -> None:
     path = tmp_path / "test_x.py"
     path.write_text(render(_view(name, {"training": {"plugin": ["a"]}}), CATALOGUE), encoding="utf-8")
     ruff = [sys.executable, "-m", "ruff"]
@@ -59,7 +61,7 @@ def test_the_file_is_as_ruff_would_write_it(tmp_path, name):
     subprocess.run([*ruff, "format", "--isolated", "--line-length=200", "--check", path], check=True)
 
 
-def test_a_suite_is_rewritten_only_when_something_it_depends_on_changes(tmp_path):
+def test_a_suite_is_rewritten_only_when_something_it_depends_on_changes(tmp_path: Path) -> None:
     (first,) = write_suites(tmp_path, [_view()], CATALOGUE)
     stamp = first.path.stat().st_mtime_ns
     write_suites(tmp_path, [_view()], CATALOGUE)
@@ -69,7 +71,7 @@ def test_a_suite_is_rewritten_only_when_something_it_depends_on_changes(tmp_path
     assert 'model_id="n"' in first.path.read_text(encoding="utf-8")
 
 
-def test_a_header_is_read_back_and_other_files_are_none(tmp_path):
+def test_a_header_is_read_back_and_other_files_are_none(tmp_path: Path) -> None:
     (suite,) = write_suites(tmp_path, [_view("we\"ird'\n")], CATALOGUE)
     assert read_header(suite.path) == suite
     (tmp_path / "test_migrate_other.py").write_text("# migration-suite: {broken\n", encoding="utf-8")
@@ -78,7 +80,7 @@ def test_a_header_is_read_back_and_other_files_are_none(tmp_path):
     assert find_suites([tmp_path / "absent"]) == []
 
 
-def test_targets_that_differ_only_in_punctuation_get_files_of_their_own():
+def test_targets_that_differ_only_in_punctuation_get_files_of_their_own() -> None:
     names = file_names(["a.b", "a-b", "a_b", "A_B", "../..", "", "x" * 400])
     assert len(set(names)) == len(names)
     for name in names:
@@ -90,21 +92,21 @@ def test_targets_that_differ_only_in_punctuation_get_files_of_their_own():
 @pytest.mark.parametrize(
     "value", ["a", 'a"b', "a'b", "a'\"b", "\\", "\n", "\u2028", "\ud800", None, True, 3, ["a", [1]]]
 )
-def test_a_literal_evaluates_to_its_value(value):
+def test_a_literal_evaluates_to_its_value(value: Any) -> None:
     assert ast.literal_eval(literal(value)) == value
 
 
 @pytest.mark.parametrize("value", [1.5, {"a": 1}, object(), ast])
-def test_what_is_no_plain_literal_is_refused(value):
+def test_what_is_no_plain_literal_is_refused(value: Any) -> None:
     with pytest.raises(TypeError):
         literal(value)
 
 
 @pytest.mark.parametrize("value", ["a`b", "``", "`", "a\n# b", "a|b", "<b>"])
-def test_markdown_values_stay_on_their_line(value):
+def test_markdown_values_stay_on_their_line(value: Any) -> None:
     assert "\n" not in code(value) + cell(value)
     assert "<" not in cell(value)
 
 
-def test_a_code_span_is_fenced_longer_than_what_it_holds():
+def test_a_code_span_is_fenced_longer_than_what_it_holds() -> None:
     assert code("a``b") == "``` a``b ```"

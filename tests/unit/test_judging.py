@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_mindspeed_migration.catalogue import load_catalogue
 from pytest_mindspeed_migration.checks import areas, registry
+from pytest_mindspeed_migration.checks.registry import Check
 from pytest_mindspeed_migration.checks.view import TargetView
 from pytest_mindspeed_migration.facts.config import ConfigFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
@@ -14,7 +17,7 @@ from pytest_mindspeed_migration.outcomes import Judge, facts_stated
 
 
 @pytest.fixture
-def checks(monkeypatch):
+def checks(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Check]]:
     """Replace all checks by ones that find nothing; the test puts its own in."""
     monkeypatch.setattr(areas, "AREAS", ())
     own = {one.id: [lambda view: []] for one in load_catalogue().contracts if "static" in one.levels}
@@ -22,16 +25,16 @@ def checks(monkeypatch):
     return own
 
 
-def _view(data=None, name="t", **target):
+def _view(data: dict[str, Any] | None = None, name: str = "t", **target: Any) -> TargetView:
     facts = StaticFacts(configs={"c.yaml": ConfigFacts("c.yaml", data)})
     return TargetView(facts, TargetFacts(name, "c.yaml", **target))
 
 
-def _judge(view, levels=("static",)):
+def _judge(view: TargetView, levels: tuple[str, ...] = ("static",)) -> Judge:
     return Judge(load_catalogue(), view, levels)
 
 
-def test_a_check_runs_once_however_often_its_verdict_is_asked_for(checks):
+def test_a_check_runs_once_however_often_its_verdict_is_asked_for(checks: dict[str, list[Check]]) -> None:
     seen = []
     checks["preflight.repo"] = [lambda view: seen.append(view) or []]
     judge = _judge(_view({}))
@@ -40,7 +43,7 @@ def test_a_check_runs_once_however_often_its_verdict_is_asked_for(checks):
     assert len(seen) == 1
 
 
-def test_a_prerequisite_that_is_itself_blocked_blocks(checks):
+def test_a_prerequisite_that_is_itself_blocked_blocks(checks: dict[str, list[Check]]) -> None:
     checks["preflight.repo"] = [lambda view: [Finding("suite.test_error", {"error": "x"})]]
     judge = _judge(_view({}))
     assert judge.verdict("model.registration").blocked_by == ("preflight.repo",)
@@ -48,7 +51,9 @@ def test_a_prerequisite_that_is_itself_blocked_blocks(checks):
 
 
 @pytest.mark.parametrize("config", [None, "c.yaml"], ids=["no config yet", "unreadable config"])
-def test_without_a_readable_config_what_needs_it_is_blocked_and_never_passed(checks, config):
+def test_without_a_readable_config_what_needs_it_is_blocked_and_never_passed(
+    checks: dict[str, list[Check]], config: str | None
+) -> None:
     view = TargetView(StaticFacts(configs={"c.yaml": ConfigFacts("c.yaml", None)}), TargetFacts("t", config))
     judge = _judge(view)
     passed = {one.id for one in load_catalogue().of_subject("target") if judge.verdict(one.id).status == "passed"}
@@ -62,18 +67,18 @@ def test_without_a_readable_config_what_needs_it_is_blocked_and_never_passed(che
     assert judge.verdict("code.names").blocked_by == ("config.parse",)
 
 
-def test_a_contract_without_a_check_is_not_called_passed(checks):
+def test_a_contract_without_a_check_is_not_called_passed(checks: dict[str, list[Check]]) -> None:
     del checks["code.names"]
     verdict = _judge(_view({})).verdict("code.names")
     assert (verdict.status, verdict.reason.key, verdict.level) == ("not_run", "outcome.no_check", None)
 
 
-def test_a_level_that_is_not_judged_leaves_its_contracts_not_run(checks):
+def test_a_level_that_is_not_judged_leaves_its_contracts_not_run(checks: dict[str, list[Check]]) -> None:
     assert _judge(_view({}), levels=()).verdict("code.names").status == "not_run"
     assert _judge(_view({})).verdict("model.build").reason.values == {"levels": "cpu"}
 
 
-def test_on_the_framework_only_preflight_blocks_and_only_its_contracts_run(checks):
+def test_on_the_framework_only_preflight_blocks_and_only_its_contracts_run(checks: dict[str, list[Check]]) -> None:
     checks["model.registration"] = [lambda view: [Finding("suite.test_error", {"error": "x"})]]
     judge = _judge(_view(name="framework"))
     assert judge.verdict("model.registration").status == "failed"
@@ -81,7 +86,7 @@ def test_on_the_framework_only_preflight_blocks_and_only_its_contracts_run(check
     assert judge.verdict("config.linkage").reason.key == "outcome.other_subject"
 
 
-def test_a_broken_check_fails_its_contract_with_the_traceback_kept_aside(checks):
+def test_a_broken_check_fails_its_contract_with_the_traceback_kept_aside(checks: dict[str, list[Check]]) -> None:
     checks["code.names"] = [lambda view: 1 / 0]
     verdict = _judge(_view({})).verdict("code.names")
     assert verdict.status == "failed"
@@ -89,7 +94,7 @@ def test_a_broken_check_fails_its_contract_with_the_traceback_kept_aside(checks)
     assert "ZeroDivisionError" in verdict.trace
 
 
-def test_stated_facts_are_compared_only_where_the_contract_was_judged(checks):
+def test_stated_facts_are_compared_only_where_the_contract_was_judged(checks: dict[str, list[Check]]) -> None:
     judge = _judge(_view({"model": {"model_id": "now"}}))
     moved = judge.compare("code.names", {"model_id": "then"})
     assert moved.status == "failed"
@@ -98,7 +103,7 @@ def test_stated_facts_are_compared_only_where_the_contract_was_judged(checks):
     assert judge.compare("model.build", {"model_id": "then"}).status == "not_run"
 
 
-def test_values_that_are_no_literals_are_stated_as_text():
+def test_values_that_are_no_literals_are_stated_as_text() -> None:
     stated = facts_stated(_view({"model": {"model_id": 1.5}, "data": {"dataset_param": {"dataset_type": {"a": 1}}}}))
     assert stated["model_id"] == "1.5"
     assert stated["dataset_type"] == "{'a': 1}"

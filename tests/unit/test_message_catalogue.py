@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ PACKAGE = Path(pytest_mindspeed_migration.__file__).parent
 FILLED_BY_FINDINGS = {"value", "expected", "suggestion"}
 
 
-def _calls():
+def _calls() -> Iterator[tuple[str, str, str, set[str] | None]]:
     """(file:line, function, key, names given or None when they cannot be told) of each call that names a text."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if "demo" in path.parts:
@@ -29,7 +30,7 @@ def _calls():
                 yield f"{path.relative_to(PACKAGE)}:{node.lineno}", name, key.value, _given(name, node)
 
 
-def _given(name, node):
+def _given(name: str, node: ast.Call) -> set[str] | None:
     if name == "UsageProblem":
         return None if any(item.arg is None for item in node.keywords) else {item.arg for item in node.keywords}
     values = node.args[1] if len(node.args) > 1 else next((k.value for k in node.keywords if k.arg == "args"), None)
@@ -44,7 +45,9 @@ CALLS = list(_calls())
 
 
 @pytest.mark.parametrize(("place", "kind", "key", "given"), CALLS, ids=[call[0] for call in CALLS])
-def test_a_text_that_is_asked_for_exists_and_can_be_filled(place, kind, key, given):
+def test_a_text_that_is_asked_for_exists_and_can_be_filled(
+    place: str, kind: str, key: str, given: set[str] | None
+) -> None:
     assert key in known_keys(), f"{place}: no text {key!r}"
     if given is not None:
         filled = given | (FILLED_BY_FINDINGS if kind == "Finding" else set())
@@ -53,18 +56,18 @@ def test_a_text_that_is_asked_for_exists_and_can_be_filled(place, kind, key, giv
 
 
 @pytest.mark.parametrize("key", sorted(known_keys()))
-def test_both_languages_use_the_same_placeholders(key):
+def test_both_languages_use_the_same_placeholders(key: str) -> None:
     assert placeholders(key, "en") == placeholders(key, "zh")
 
 
-def test_a_missing_text_or_placeholder_is_a_clear_developer_error():
+def test_a_missing_text_or_placeholder_is_a_clear_developer_error() -> None:
     with pytest.raises(MessageError, match=r"no text 'no\.such'"):
         text("no.such", {})
     with pytest.raises(MessageError, match=r"'usage\.no_targets'.*'place'"):
         text("usage.no_targets", {})
 
 
-def test_a_finding_is_one_line_with_place_value_expectation_and_suggestion():
+def test_a_finding_is_one_line_with_place_value_expectation_and_suggestion() -> None:
     finding = Finding(
         "suite.test_error", {"error": "odd {braces}"}, "a/b.yaml", 3, "x.y[0]", "1", "2", "z", severity="note"
     )
@@ -73,6 +76,6 @@ def test_a_finding_is_one_line_with_place_value_expectation_and_suggestion():
     )
 
 
-def test_what_a_sentence_already_says_is_not_said_again():
+def test_what_a_sentence_already_says_is_not_said_again() -> None:
     key = next(key for key in sorted(known_keys()) if placeholders(key) == {"value"} and key != "finding.value")
     assert finding_line(Finding(key, value="seen")).count("seen") == 1

@@ -24,7 +24,7 @@ from pytest_mindspeed_migration.evidence.redact import redact, redact_all
         ("eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.abc", "eyJhbGci"),
     ],
 )
-def test_secrets_are_masked(text, secret):
+def test_secrets_are_masked(text: str, secret: str) -> None:
     assert secret not in redact(text)
     assert "***" in redact(text)
 
@@ -43,10 +43,10 @@ def test_secrets_are_masked(text, secret):
         "tokenizer: /models/qwen",
     ],
 )
-def test_ordinary_text_of_this_domain_stays(text):
+def test_ordinary_text_of_this_domain_stays(text: str) -> None:
     assert redact(text) == text
 
 
-def test_nested_values_are_redacted_and_keep_their_types():
+def test_nested_values_are_redacted_and_keep_their_types() -> None:
     value = {"a": ["password=x1", 1, None, True], "b": {"c": "PWD=secret"}}
     assert redact_all(value) == {"a": ["password=***", 1, None, True], "b": {"c": "PWD=***"}}
