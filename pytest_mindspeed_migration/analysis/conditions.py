@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator as operators
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -57,6 +58,11 @@ def _value(node: ast.expr, lookup: Lookup) -> Any:
     if isinstance(node, (ast.Attribute, ast.Name)):
         name = dotted_text(node)
         return UNKNOWN if name is None else lookup(name)
+    if isinstance(node, ast.BinOp):
+        return _arithmetic(node.op, _value(node.left, lookup), _value(node.right, lookup))
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        items = [_value(item, lookup) for item in node.elts]
+        return UNKNOWN if any(item is UNKNOWN for item in items) else items
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         value = _value(node.operand, lookup)
         return UNKNOWN if value is UNKNOWN else not value
@@ -67,6 +73,26 @@ def _value(node: ast.expr, lookup: Lookup) -> Any:
     if isinstance(node, ast.Call):
         return _call(node, lookup)
     return UNKNOWN
+
+
+def _arithmetic(operator: ast.operator, left: Any, right: Any) -> Any:
+    if not all(isinstance(side, (int, float)) for side in (left, right)):
+        return UNKNOWN
+    function = _ARITHMETIC.get(type(operator))
+    try:
+        return UNKNOWN if function is None else function(left, right)
+    except (ArithmeticError, ValueError):
+        return UNKNOWN
+
+
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operators.add,
+    ast.Sub: operators.sub,
+    ast.Mult: operators.mul,
+    ast.Div: operators.truediv,
+    ast.FloorDiv: operators.floordiv,
+    ast.Mod: operators.mod,
+}
 
 
 def _bool_op(node: ast.BoolOp, lookup: Lookup) -> Any:
@@ -93,6 +119,10 @@ def _compare(operator: ast.cmpop, left: Any, right: Any) -> Any:
             return bool(left < right)
         if isinstance(operator, ast.LtE):
             return bool(left <= right)
+        if isinstance(operator, ast.In):
+            return bool(left in right)
+        if isinstance(operator, ast.NotIn):
+            return bool(left not in right)
     except TypeError:
         return UNKNOWN
     return UNKNOWN

@@ -11,6 +11,7 @@ AREAS: tuple[str, ...] = (
     "config_schema",
     "config_keys",
     "schema_readers",
+    "validation",
     "registration",
     "imports",
     "code_names",

@@ -72,14 +72,25 @@ def _decoder(hint: Any) -> Any:
     if origin is tuple:
         return tuple
     if dataclasses.is_dataclass(hint):
-        hints = typing.get_type_hints(hint)
-        decoders = {f.name: _decoder(hints[f.name]) for f in dataclasses.fields(hint)}
-        plain = {name for name, decode in decoders.items() if decode is _same}
-        cls = typing.cast(Any, hint)
-        return lambda value: cls(
-            **{key: entry if key in plain else decoders[key](entry) for key, entry in value.items()}
-        )
+        return _Record(hint).decode
     return _same
+
+
+class _Record:
+    """Decoder of one dataclass. Field types are looked at on first use: a class may hold itself."""
+
+    def __init__(self, cls: Any) -> None:
+        self._cls = cls
+        self._decoders: dict[str, Any] = {}
+
+    def decode(self, value: Any) -> Any:
+        if not self._decoders:
+            hints = typing.get_type_hints(self._cls)
+            self._decoders = {item.name: _decoder(hints[item.name]) for item in dataclasses.fields(self._cls)}
+        decoders = self._decoders
+        return self._cls(
+            **{key: entry if decoders[key] is _same else decoders[key](entry) for key, entry in value.items()}
+        )
 
 
 def _same(value: Any) -> Any:

@@ -108,6 +108,22 @@ class ChildFacts:
 
 
 @dataclass
+class StepFacts:
+    """One step of a schema class's own validation (`model_post_init`, `__post_init__`).
+
+    `set` gives the field `target` the value of `text`; `if` has the test `text` and two bodies; `raise` refuses the
+    values; `return` ends. Anything else is a `set` of everything it may change to the unknown value "?".
+    """
+
+    kind: Literal["set", "if", "raise", "return"]
+    line: int
+    target: str = ""
+    text: str = ""
+    body: list[StepFacts] = field(default_factory=list)
+    orelse: list[StepFacts] = field(default_factory=list)
+
+
+@dataclass
 class ClassFacts:
     """A class: bases as dotted source text, what it assigns and reads on `self`, and its schema fields."""
 
@@ -122,6 +138,7 @@ class ClassFacts:
     dynamic: bool = False  # __getattr__, setattr(self, <expr>), self.__dict__ ...: attributes cannot be known
     config_extra: str | None = None  # pydantic `extra` ("allow", "forbid", "ignore"), where the class says so
     fields: list[FieldFacts] = field(default_factory=list)
+    validation: list[StepFacts] = field(default_factory=list)
     flags: dict[str, str] = field(
         default_factory=dict
     )  # `self.x` in conditions of children -> source text of its value

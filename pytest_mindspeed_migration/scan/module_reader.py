@@ -21,6 +21,7 @@ from .expressions import FunctionNode, annotations_of, dotted, signature_of, str
 from .fields import fields_of, pydantic_extra
 from .notes import FunctionNotes, condition_flags
 from .registrations import collator_table, decorator_registration, statement_registration
+from .validation import validation_of
 
 READS_KEY = {"get", "pop", "setdefault", "getattr", "hasattr"}
 SETS_ATTRIBUTE = {"register_buffer", "register_parameter", "add_module", "register_module"}
@@ -193,6 +194,7 @@ class ModuleReader:
             decorators=[text for text in map(_decorator_text, node.decorator_list) if text],
             config_extra=pydantic_extra(node),
             fields=fields_of(node),
+            validation=validation_of(node),
         )
         if any(keyword.arg == "metaclass" for keyword in node.keywords):
             facts.bases.append("?")
