@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ..facts.flow import Escape, KeyRead, KeyWrite
+from ..facts.flow import Escape, KeyRead, KeyWrite, NodeBinding
 from ..facts.static import StaticFacts
 from .index import index_of
 from .memo import per_facts
 from .plugins import plugins_of
-from .schema import Schema, root_of
+from .schema import Schema, SchemaClass, root_of
 
 
 @per_facts
@@ -26,6 +26,19 @@ def readers_of(facts: StaticFacts, name: str) -> Readers:
     plugins = plugins_of(facts, name)
     index = index_of(facts)
     return Readers(facts, (index.path_of(module) for module in plugins.reach.modules()))
+
+
+@per_facts
+def bound_in_code(facts: StaticFacts, name: str) -> list[tuple[str, SchemaClass, NodeBinding]]:
+    """Nodes that a target's own code binds to a class (`Arguments(**section)`), beside what the schema tree says."""
+    schema, index, readers = schema_of(facts), index_of(facts), readers_of(facts, name)
+    found = []
+    for item in facts.flow.bindings:
+        owner = schema.cls(index.lookup(item.module, item.qualname)) if item.path in readers.paths else None
+        known = schema.node(item.node)
+        if owner is not None and (known is None or known.ref != owner.ref):
+            found.append((item.node, owner, item))
+    return found
 
 
 @per_facts

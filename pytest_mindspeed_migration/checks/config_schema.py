@@ -7,7 +7,7 @@ from typing import Any
 
 from ..analysis.index import index_of
 from ..analysis.plugins import plugins_of
-from ..analysis.readers import readers_of, schema_of
+from ..analysis.readers import bound_in_code, readers_of, schema_of
 from ..analysis.schema import Schema, SchemaClass, TypeExpr
 from ..facts.config import ConfigFacts
 from ..findings import Finding, near
@@ -25,7 +25,19 @@ def required_keys_are_written(view: TargetView) -> list[Finding]:
     root = schema.node("")
     if config is None or config.data is None or root is None:
         return []
-    return [*_missing(schema, config, "", root, config.data), *_needed_by_code(view, schema, config)]
+    return [
+        *_missing(schema, config, "", root, config.data),
+        *(f for node, owner, data in _bound(view, config) for f in _missing(schema, config, node, owner, data)),
+        *_needed_by_code(view, schema, config),
+    ]
+
+
+def _bound(view: TargetView, config: ConfigFacts) -> Iterator[tuple[str, SchemaClass, dict[str, Any]]]:
+    """Sections that code hands to a class of its own, with what is written in them."""
+    for node, owner, _ in bound_in_code(view.facts, view.target.name):
+        data = config.get(node)
+        if isinstance(data, dict):
+            yield node, owner, data
 
 
 def _missing(
@@ -93,7 +105,11 @@ def values_have_the_declared_types(view: TargetView) -> list[Finding]:
     root = schema.node("")
     if config is None or config.data is None or root is None:
         return []
-    return [*_wrong_types(schema, config, "", root, config.data), *_mappings_read_as_objects(view, schema, config)]
+    return [
+        *_wrong_types(schema, config, "", root, config.data),
+        *(f for node, owner, data in _bound(view, config) for f in _wrong_types(schema, config, node, owner, data)),
+        *_mappings_read_as_objects(view, schema, config),
+    ]
 
 
 def _wrong_types(
@@ -170,8 +186,9 @@ def _shown(value: Any) -> str:
 def _mappings_read_as_objects(view: TargetView, schema: Schema, config: ConfigFacts) -> Iterator[Finding]:
     """An undeclared mapping stays a plain dict under pydantic: `config.sampling.top_p` raises AttributeError."""
     readers = readers_of(view.facts, view.target.name)
+    objects = {node for node, _, _ in bound_in_code(view.facts, view.target.name)}
     for (node, key), reads in readers.reads.items():
-        if not isinstance(config.get(node), dict) or schema.node(node) is not None or "[" in node:
+        if not isinstance(config.get(node), dict) or schema.node(node) is not None or "[" in node or node in objects:
             continue
         owner = schema.node(node.rpartition(".")[0])
         if owner is None or not owner.validates:
@@ -195,7 +212,11 @@ def strict_classes_get_only_declared_keys(view: TargetView) -> list[Finding]:
     root = schema.node("")
     if config is None or config.data is None or root is None:
         return []
-    return [*_refused(schema, config, "", root, config.data), *_refused_by_calls(view, config)]
+    return [
+        *_refused(schema, config, "", root, config.data),
+        *(f for node, owner, data in _bound(view, config) for f in _refused(schema, config, node, owner, data)),
+        *_refused_by_calls(view, config),
+    ]
 
 
 def _refused(

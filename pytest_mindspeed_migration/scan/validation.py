@@ -1,4 +1,4 @@
-"""What a schema class demands of its values: the steps of `model_post_init` (pydantic) or `__post_init__` (dataclass)."""
+"""What a schema class demands of its values: the steps of `model_post_init` (pydantic), `__post_init__` (dataclass)."""
 
 from __future__ import annotations
 
