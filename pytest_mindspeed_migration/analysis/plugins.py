@@ -109,6 +109,8 @@ class TargetPlugins:
         self.package = facts.repo.package
         self.entries = [plugin_entry(self.index, entry) for entry in entries]
         self.trainer = target.trainer or f"{self.package}/{ENTRY}"
+        if facts.files and self.trainer.startswith(f"{self.package}/") and self.trainer not in facts.files:
+            self.trainer = f"{self.package}/{ENTRY}"  # the launch script is wrong: the rest is judged all the same
         self.own_trainer = not self.trainer.endswith(f"/{ENTRY}")
         self.roots = [module for entry in self.entries for module in entry.modules]
         self.reach = Reach(graph_of(facts), [*self.roots, module_of(self.trainer)])

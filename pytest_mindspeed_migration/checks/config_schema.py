@@ -66,9 +66,12 @@ def _missing(
 def _needed_by_code(view: TargetView, schema: Schema, config: ConfigFacts) -> Iterator[Finding]:
     """Keys that no class declares and that the target's own code reads without a default."""
     readers, plugins = readers_of(view.facts, view.target.name), plugins_of(view.facts, view.target.name)
+    bound = {(node, name) for node, owner, _ in bound_in_code(view.facts, view.target.name) for name in owner.fields}
     for (node, key), reads in readers.reads.items():
         path = f"{node}.{key}" if node else key
-        if schema.declared(path) or "[" in node or readers.writes(node, key) or config.has(path):
+        if schema.declared(path) or (node, key) in bound or "[" in node:
+            continue
+        if readers.writes(node, key) or config.has(path):
             continue
         if node and not isinstance(config.get(node), dict):
             continue  # the section itself is missing, or is no mapping: said elsewhere

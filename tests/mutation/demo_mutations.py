@@ -321,13 +321,6 @@ _MODEL = [
             Swap(MODELING, "            use_cache=bool(use_cache),\n            **kwargs,\n", ""),
         ),
     ),
-    _one(
-        "forward_returns_a_tuple",
-        "model.forward_loss",
-        MODELING,
-        "        return InternVLCausalLMOutputWithPast(loss=loss, logits=logits)\n",
-        "        return loss, logits\n",
-    ),
 ]
 
 _CODE = [
@@ -411,14 +404,6 @@ _CODE = [
         'IMAGE_PLACEHOLDER = "<image>"\n',
         'COPY_STREAM = torch.npu.Stream()\nIMAGE_PLACEHOLDER = "<image>"\n',
     ),
-    _one(
-        "dataset_path_is_taken_for_text",
-        "data.path_types",
-        DATASET,
-        "        rows = []\n",
-        '        rows = []\n        compressed = dataset.endswith(".gz")\n',
-        at="dataset.endswith",
-    ),
 ]
 
 _PREFLIGHT = [
@@ -454,3 +439,22 @@ _PREFLIGHT = [
 ]
 
 MUTATIONS = [*_REGISTRATION, *_CONFIG, *_PLANS, *_MODEL, *_CODE, *_PREFLIGHT]
+
+NOT_SEEN = [
+    _one(
+        "forward_returns_a_tuple",
+        "model.forward_loss",
+        MODELING,
+        "        return InternVLCausalLMOutputWithPast(loss=loss, logits=logits)\n",
+        "        return loss, logits\n",
+    ),
+    _one(
+        "dataset_path_is_taken_for_text",
+        "data.path_types",
+        DATASET,
+        "        rows = []\n",
+        '        rows = []\n        compressed = dataset.endswith(".gz")\n',
+        at="dataset.endswith",
+    ),
+]
+"""Defects that the static level does not see: what a function returns, and what type a value has."""

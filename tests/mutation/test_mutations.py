@@ -6,9 +6,10 @@ import re
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from demo_mutations import MANIFEST, MUTATIONS, Mutation
+from demo_mutations import MANIFEST, MUTATIONS, NOT_SEEN, Mutation
 
 from pytest_mindspeed_migration.catalogue import load_catalogue
 from pytest_mindspeed_migration.checks.view import TargetView
@@ -74,7 +75,15 @@ def test_the_demo_itself_fails_no_contract(tmp_path: Path) -> None:
     assert "blocked" not in {verdict.status for verdict in judged.verdicts.values()}
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def _parameters() -> list[Any]:
+    beyond = pytest.mark.xfail(strict=True, reason="not seen at level static; once it is, move it to MUTATIONS")
+    return [
+        *(pytest.param(mutation, id=mutation.name) for mutation in MUTATIONS),
+        *(pytest.param(mutation, id=mutation.name, marks=beyond) for mutation in NOT_SEEN),
+    ]
+
+
+@pytest.mark.parametrize("mutation", _parameters())
 def test_a_defect_turns_its_contracts_red_and_no_others(mutation: Mutation, tmp_path: Path) -> None:
     repo = copy_of_demo(tmp_path)
     for edit in mutation.edits:
@@ -98,6 +107,6 @@ def points_at(error: Finding, mutation: Mutation, repo: Path) -> bool:
 
 
 def test_every_mutation_has_a_name_of_its_own() -> None:
-    names = [mutation.name for mutation in MUTATIONS]
+    names = [mutation.name for mutation in [*MUTATIONS, *NOT_SEEN]]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[a-z0-9_]+", name) for name in names)

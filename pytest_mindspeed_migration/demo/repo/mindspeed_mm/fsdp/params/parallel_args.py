@@ -30,11 +30,16 @@ class ParallelArguments(BaseArguments):
 
     def model_post_init(self, context) -> None:
         world_size = int(os.environ.get("WORLD_SIZE", "1"))
-        shard_size = self.fully_shard_parallel_size
-        shard_size = world_size if shard_size == "auto" else int(shard_size)
-        if world_size % shard_size:
-            raise ValueError(f"fully_shard_parallel_size {shard_size} does not divide the world size {world_size}.")
+        if self.fully_shard_parallel_size == "auto":
+            self.fully_shard_parallel_size = world_size
+        self.fully_shard_parallel_size = int(self.fully_shard_parallel_size)
+        if world_size % self.fully_shard_parallel_size != 0:
+            raise ValueError(
+                f"parallel.fully_shard_parallel_size {self.fully_shard_parallel_size} does not divide "
+                f"the world size {world_size}."
+            )
         if self.data_parallel_size not in (None, world_size):
-            raise ValueError(f"data_parallel_size {self.data_parallel_size} is not the world size {world_size}.")
-        self.fully_shard_parallel_size = shard_size
+            raise ValueError(
+                f"parallel.data_parallel_size {self.data_parallel_size} is not the world size {world_size}."
+            )
         self.data_parallel_size = world_size
