@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ..analysis.attributes import attributes
 from ..analysis.index import Index, index_of
 from ..analysis.memo import per_facts
 from ..facts.source import ModuleFacts, NameFacts
 from ..facts.static import StaticFacts
 from ..findings import Finding, Level, near
-from ..scan.names import DYNAMIC_DETAIL, STAR_DETAIL
+from ..scan.names import DYNAMIC_DETAIL, STAR_DETAIL, UNREADABLE_DETAIL
 from .ownership import judged_files
 from .registry import check
 from .view import TargetView
@@ -52,13 +50,11 @@ def _name_finding(index: Index, facts: ModuleFacts, item: NameFacts) -> Finding 
     if item.kind == "maybe_unbound":
         args = {"name": item.name, "other": item.detail}
         return Finding("names.maybe_unbound", args, facts.path, item.line)
+    if item.detail == UNREADABLE_DETAIL:
+        return Finding("names.not_judged", {}, facts.path, item.line, severity="note")
     if item.detail == STAR_DETAIL and index.lookup(facts.name, item.name) is not None:
         return None
     level: Level = "note" if item.quoted or item.detail == DYNAMIC_DETAIL else "error"
     key = "names.undefined_quoted" if item.quoted else "names.undefined"
-    suggestion = near(item.name, _nearby(facts), 0.8)
+    suggestion = near(item.name, facts.names, 0.8)
     return Finding(key, {"name": item.name}, facts.path, item.line, suggestion=suggestion, severity=level)
-
-
-def _nearby(facts: ModuleFacts) -> Iterator[str]:
-    yield from facts.names

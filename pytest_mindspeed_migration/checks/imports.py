@@ -31,8 +31,12 @@ def imports_resolve(view: TargetView) -> list[Finding]:
         if facts.syntax_error is not None:
             line, reason = facts.syntax_error
             found.append(Finding("imports.syntax_error", {"reason": reason}, path, line))
+        elsewhere = expected.belongs_to(facts)
         for item in _unresolved(index, facts):
             finding = _finding(view, index, expected, facts, item)
+            if elsewhere is not None and finding.fails:
+                finding = replace(finding, message="imports.copied_elsewhere", args={**finding.args, "doc": elsewhere})
+                demote = True
             found.append(_as_note(finding) if demote else finding)
     return found
 
@@ -132,8 +136,12 @@ class _Expected:
 
     def __init__(self, index: Index, docs: Iterable[DocFacts]) -> None:
         self._copies: dict[str, str] = {}
+        self._taken: dict[str, str] = {}  # file as written -> where a README has it copied into another project
+        self._imported = {item.module for module in index.modules.values() for item in module.imports}
         for doc in docs:
             for copy in doc.copies:
+                if copy.destination and not copy.destination.startswith(index.package):
+                    self._taken.update({source: f"{doc.path}:{copy.line}" for source in copy.sources})
                 for name in copy.names:
                     target = (PurePosixPath(copy.destination) / name).as_posix()
                     self._copies[target.removesuffix(".py")] = f"{doc.path}:{copy.line}"
@@ -143,6 +151,12 @@ class _Expected:
             for module in facts.named_modules
             if not any(item.dynamic and item.module == module for item in facts.imports)
         }
+
+    def belongs_to(self, facts: ModuleFacts) -> str | None:
+        """Where the user is told to copy this file into another project, if nothing here imports it."""
+        if facts.name in self._imported:
+            return None
+        return next((place for source, place in self._taken.items() if source.endswith(f"/{facts.path}")), None)
 
     def told_by(self, module: str) -> str | None:
         """Where the user is told to bring the file of a module, or a folder that holds it."""

@@ -50,6 +50,7 @@ class CopyInstruction:
     destination: str  # relative to the repo
     names: list[str]  # file or folder names that arrive there
     line: int
+    sources: list[str] = field(default_factory=list)  # where they come from, as written
 
 
 @dataclass

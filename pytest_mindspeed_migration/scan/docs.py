@@ -218,7 +218,7 @@ class _Reader:
         folder = target.endswith(("/", "/.")) or len(sources) > 1 or (self.repo / destination).is_dir()
         if not folder:
             destination, names = posixpath.dirname(destination), [posixpath.basename(destination)]
-        self.facts.copies.append(CopyInstruction(destination, names, line))
+        self.facts.copies.append(CopyInstruction(destination, names, line, sources))
         self.made.update(posixpath.join(destination, name) for name in names)
 
     def _git(self, operands: list[str], line: int) -> None:

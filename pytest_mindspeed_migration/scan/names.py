@@ -16,6 +16,8 @@ from ..facts.source import NameFacts
 UNDEFINED, BEFORE_ASSIGNMENT, STAR = "F821", "F823", "F405"
 STAR_DETAIL = "star"
 """`NameFacts.detail` of a name that only a star import can provide: the check looks it up in the imported modules."""
+UNREADABLE_DETAIL = "not UTF-8"
+"""`NameFacts.detail` of a file that Python reads by its coding line and ruff does not read."""
 DYNAMIC_DETAIL = "dynamic"
 """`NameFacts.detail` of a name that the file may create at run time through `globals()` or `exec`."""
 
@@ -36,13 +38,31 @@ def undefined_names(repo: Path, paths: Sequence[str]) -> dict[str, list[NameFact
     """
     repo = repo.resolve()
     reports: dict[str, list[dict[str, Any]]] = {}
+    found: dict[str, list[NameFacts]] = {}
     for start in range(0, len(paths), _CHUNK):
-        for item in _ruff(repo, paths[start : start + _CHUNK]):
+        chunk = paths[start : start + _CHUNK]
+        items, complete = _ruff(repo, chunk)
+        for item in items:
             reports.setdefault(Path(item["filename"]).relative_to(repo).as_posix(), []).append(item)
-    return {path: list(_names(repo / path, items)) for path, items in reports.items()}
+        if not complete:
+            found.update({path: [NameFacts("", 1, detail=UNREADABLE_DETAIL)] for path in chunk if _other(repo / path)})
+    found.update({path: list(_names(repo / path, items)) for path, items in reports.items()})
+    return found
 
 
-def _ruff(repo: Path, paths: Sequence[str]) -> list[dict[str, Any]]:
+def _other(full: Path) -> bool:
+    """Whether a file is written in another encoding than UTF-8."""
+    try:
+        full.read_bytes().decode("utf-8")
+    except ValueError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def _ruff(repo: Path, paths: Sequence[str]) -> tuple[list[dict[str, Any]], bool]:
+    """The reports, and whether ruff read all files."""
     rules = (UNDEFINED, BEFORE_ASSIGNMENT, STAR)
     command = [_binary(), "check", "--isolated", "--no-cache", "--ignore-noqa", "--exit-zero", "--no-fix"]
     command += ["--select", ",".join(rules), "--output-format", "json", "--", *paths]
@@ -51,7 +71,7 @@ def _ruff(repo: Path, paths: Sequence[str]) -> list[dict[str, Any]]:
         report = json.loads(run.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise UsageProblem("usage.ruff_failed", error=str(error)) from error
-    return [item for item in report if item["code"] in rules]
+    return [item for item in report if item["code"] in rules], not run.stderr
 
 
 def _binary() -> str:
@@ -68,14 +88,15 @@ def _binary() -> str:
 
 def _names(full: Path, items: list[dict[str, Any]]) -> Iterator[NameFacts]:
     try:
-        tree = ast.parse(full.read_bytes())
+        source = full.read_bytes()
+        places, lines = _Places(ast.parse(source)), source.decode("utf-8-sig").split("\n")
     except (OSError, SyntaxError, ValueError, RecursionError):
         return
-    places = _Places(tree)
     seen: set[tuple[str, int]] = set()
     for item in items:
         name = item["message"].split("`")[1]  # ruff writes the name between backquotes
-        line, column = item["location"]["row"], item["location"]["column"] - 1
+        line, characters = item["location"]["row"], item["location"]["column"] - 1
+        column = len(lines[line - 1][:characters].encode())  # an AST counts bytes
         if (name, line) in seen or (item["code"] == BEFORE_ASSIGNMENT and places.in_loop(line, column)):
             continue  # in a loop, an earlier round may have assigned it
         seen.add((name, line))
