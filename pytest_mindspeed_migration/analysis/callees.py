@@ -100,7 +100,10 @@ class Callees:
         self.index = index_of(facts)
         self._repeated: dict[str, set[str]] = {}
         self.patched = {entry for module in facts.modules.values() for entry in module.attrs_set}
-        self._patched_names = {entry.rpartition(".")[2] for entry in self.patched}
+        self._patched_names: dict[str, list[str]] = {}
+        for entry in self.patched:
+            receiver, _, name = entry.rpartition(".")
+            self._patched_names.setdefault(name, []).append(receiver)
         self._module_names = {name.rpartition(".")[2] for name in self.index.modules}
         self.subclasses: dict[Ref, list[Ref]] = {}
         for module in facts.modules.values():
@@ -355,7 +358,7 @@ class Callees:
     def _is_patched(self, ref: Ref) -> bool:
         """Whether code somewhere replaces that function in its module: `module.f = other`."""
         name, own = ref.qualname.rpartition(".")[2], ref.module.rpartition(".")[2]
-        receivers = {entry.rpartition(".")[0] for entry in self.patched if entry.endswith(f".{name}")}
+        receivers = self._patched_names.get(name, ())
         return any(receiver == own or receiver not in self._module_names for receiver in receivers)
 
     def _facts(self, ref: Ref) -> ClassFacts:

@@ -39,6 +39,7 @@ class Index:
         self._classes: dict[str, dict[str, ClassFacts]] = {}
         self._imports: dict[str, dict[str, list[ImportFacts]]] = {}
         self._calls: dict[str, dict[str, list[CallFacts]]] = {}
+        self._names: dict[tuple[str, str], Ref | None] = {}
         self._linear: dict[tuple[str, str], tuple[list[tuple[str, ClassFacts]], list[str]]] = {}
 
     @cached_property
@@ -116,6 +117,15 @@ class Index:
 
     def lookup(self, module: str, name: str, depth: int = 0) -> Ref | None:
         """What a module-level name of a module means. None: the module does not have that name."""
+        key = (module, name)
+        if key in self._names:
+            return self._names[key]
+        found = self._lookup(module, name, depth)
+        if depth == 0:  # deeper, a result may only be due to the limit
+            self._names[key] = found
+        return found
+
+    def _lookup(self, module: str, name: str, depth: int) -> Ref | None:
         facts = self.modules.get(module)
         if facts is None or depth > _DEPTH:
             return Ref("external" if not self.in_repo(module) else "value", module, name)

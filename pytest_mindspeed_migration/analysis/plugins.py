@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..facts.source import ModuleFacts
 from ..facts.static import StaticFacts, TargetFacts
@@ -122,13 +123,23 @@ class TargetPlugins:
         return [item for item in self.registrations if item.kind == kind]
 
     def owns(self, path: str) -> bool:
-        """Whether a file is the target's own: below a plugin entry, of its own trainer, or of a plugin these import."""
+        """Whether a file is the target's own."""
+        return path in self.owned
+
+    @cached_property
+    def owned(self) -> frozenset[str]:
+        """The target's own files: below its plugin entries, of its own trainer, or of plugins that these import."""
         folders = [f"{entry.folder}/" for entry in self.entries if entry.exists]
-        if any(path.startswith(folder) or path == f"{folder[:-1]}.py" for folder in folders):
-            return True
-        if self.own_trainer and path.startswith(self.trainer.rpartition("/")[0] + "/"):
-            return True
-        return in_plugin_space(path, self.package) and self.reach.runs(module_of(path)) is not None
+        if self.own_trainer:
+            folders.append(self.trainer.rpartition("/")[0] + "/")
+        starts, files = tuple(folders), {f"{entry.folder}.py" for entry in self.entries}
+        return frozenset(
+            module.path
+            for module in self.index.modules.values()
+            if module.path.startswith(starts)
+            or module.path in files
+            or (in_plugin_space(module.path, self.package) and self.reach.runs(module.name) is not None)
+        )
 
 
 def module_of(path: str) -> str:
@@ -161,11 +172,9 @@ def plugin_list(value: object) -> list[str]:
 @per_facts
 def unowned(facts: StaticFacts) -> frozenset[str]:
     """Files of the FSDP2 package that no target owns: the framework itself, and plugins without a config."""
-    owners = [plugins_of(facts, target.name) for target in facts.targets if target.config]
     core = f"{facts.repo.package}/fsdp/"
-    return frozenset(
-        path for path in facts.modules if path.startswith(core) and not any(plugins.owns(path) for plugins in owners)
-    )
+    owned = [plugins_of(facts, target.name).owned for target in facts.targets if target.config]
+    return frozenset(path for path in facts.modules if path.startswith(core)).difference(*owned)
 
 
 @per_facts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from ..facts.source import CallFacts, ImportFacts
 from ..facts.static import StaticFacts
@@ -21,16 +21,14 @@ class Certainty(IntEnum):
     LATER = 2  # only when a function is called
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A module, or with `function` (its qualname) a function that runs at import."""
 
     module: str
     function: str = ""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """How a node is reached: from which node, at which line."""
 
     origin: Node

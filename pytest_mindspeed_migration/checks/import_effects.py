@@ -22,8 +22,7 @@ def import_is_harmless(view: TargetView) -> list[Finding]:
     if view.is_framework:
         return [*_of_the_framework(facts), *_of_unused_plugins(facts)]
     plugins = plugins_of(facts, view.target.name)
-    own = {path for path in facts.modules if plugins.owns(path)}
-    return list(_findings(facts, plugins.reach, own, _certain(baseline(facts))))
+    return list(_findings(facts, plugins.reach, plugins.owned, _certain(baseline(facts))))
 
 
 @check("code.import_effects")
@@ -66,7 +65,7 @@ def packages_do_not_patch(view: TargetView) -> list[Finding]:
 def _of_the_framework(facts: StaticFacts) -> Iterator[Finding]:
     """What every run imports, and NPU imports that only some runs reach (shown as notes)."""
     base, own = baseline(facts), unowned(facts)
-    yield from _findings(facts, base, set(own), frozenset())
+    yield from _findings(facts, base, own, frozenset())
     for path in sorted(own):
         module = facts.modules[path]
         if base.runs(module.name) is not Certainty.ALWAYS and not in_plugin_space(path, facts.repo.package):
@@ -81,12 +80,12 @@ def _of_the_framework(facts: StaticFacts) -> Iterator[Finding]:
 def _of_unused_plugins(facts: StaticFacts) -> Iterator[Finding]:
     """Plugins that no config uses, imported as a config would import them."""
     package = facts.repo.package
-    own = {path for path in unowned(facts) if in_plugin_space(path, package)}
+    own = frozenset(path for path in unowned(facts) if in_plugin_space(path, package))
     reach = Reach(graph_of(facts), [facts.modules[path].name for path in sorted(own)])
     yield from _findings(facts, reach, own, _certain(baseline(facts)))
 
 
-def _findings(facts: StaticFacts, reach: Reach, own: set[str], ignored: frozenset[Node]) -> Iterator[Finding]:
+def _findings(facts: StaticFacts, reach: Reach, own: frozenset[str], ignored: frozenset[Node]) -> Iterator[Finding]:
     """Effects of what certainly runs, at the place in the own files that brings them in."""
     index = index_of(facts)
     seen: set[tuple[str, int, str]] = set()
@@ -113,7 +112,7 @@ def _effects(index: Index, node: Node) -> Iterator[EffectFacts]:
             yield effect
 
 
-def _at_home(index: Index, reach: Reach, own: set[str], node: Node, effect: EffectFacts) -> Finding | None:
+def _at_home(index: Index, reach: Reach, own: frozenset[str], node: Node, effect: EffectFacts) -> Finding | None:
     """The finding at the effect itself when it is in an own file, else at the own line that leads to it."""
     way = [
         (step, line, index.modules[step.module].path) for step, line in reach.way(node) if step.module in index.modules

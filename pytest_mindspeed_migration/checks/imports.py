@@ -49,10 +49,8 @@ def source_repo_is_not_needed(view: TargetView) -> list[Finding]:
         return []
     plugins = plugins_of(view.facts, view.target.name)
     found = []
-    for path, facts in view.facts.modules.items():
-        if not plugins.owns(path):
-            continue
-        for item in facts.imports:
+    for path in sorted(plugins.owned):
+        for item in view.facts.modules[path].imports:
             package = item.module.split(".", 1)[0]
             if package in names and item.scope != "type_checking":
                 level: Level = "note" if item.tolerated else "error"
@@ -73,7 +71,7 @@ def _judged(view: TargetView) -> Iterator[tuple[str, bool]]:
     plugins = plugins_of(facts, view.target.name)
     for path in facts.modules:
         runs = plugins.reach.runs(module_of(path))
-        if plugins.owns(path):
+        if path in plugins.owned:
             yield path, runs is None
         elif runs is Certainty.ALWAYS and path.startswith(f"{facts.repo.package}/"):
             yield path, False
@@ -141,7 +139,7 @@ class _Expected:
         for doc in docs:
             for copy in doc.copies:
                 if copy.destination and not copy.destination.startswith(index.package):
-                    self._taken.update({source: f"{doc.path}:{copy.line}" for source in copy.sources})
+                    self._taken.update(dict.fromkeys(copy.sources, f"{doc.path}:{copy.line}"))
                 for name in copy.names:
                     target = (PurePosixPath(copy.destination) / name).as_posix()
                     self._copies[target.removesuffix(".py")] = f"{doc.path}:{copy.line}"

@@ -10,5 +10,4 @@ def judged_files(view: TargetView) -> list[str]:
     """The files of the target's plugins and own trainer; for the pseudo-target, those that belong to no target."""
     if view.is_framework:
         return sorted(unowned(view.facts))
-    plugins = plugins_of(view.facts, view.target.name)
-    return [path for path in view.facts.modules if plugins.owns(path)]
+    return sorted(plugins_of(view.facts, view.target.name).owned)
