@@ -12,9 +12,12 @@ from .static import FORMAT, StaticFacts
 
 
 def save(facts: StaticFacts, path: Path) -> None:
-    """Write an export; the file appears whole or not at all. Raises OSError when the place cannot be written."""
+    """Write an export; the file appears whole or not at all. Raises OSError when the place cannot be written.
+
+    Mappings keep their order: of two YAML keys with the same value, checks name the one that stands first.
+    """
     document = {"format": facts.format, **to_json(facts)}
-    write_atomic(path, json.dumps(document, separators=(",", ":"), sort_keys=True))
+    write_atomic(path, json.dumps(document, separators=(",", ":")))
 
 
 def load(path: Path) -> StaticFacts:

@@ -28,6 +28,14 @@ def test_an_export_comes_back_as_it_was(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["facts.json"]
 
 
+def test_an_export_keeps_the_order_of_keys(tmp_path: Path) -> None:
+    facts = StaticFacts(configs={"a": ConfigFacts("a", {"z": {"y": 1, "b": 2}, "a": 3})})
+    store.save(facts, tmp_path / "facts.json")
+    data = store.load(tmp_path / "facts.json").configs["a"].data
+    assert data is not None
+    assert [*data, *data["z"]] == ["z", "a", "y", "b"]
+
+
 @pytest.mark.parametrize(
     ("content", "key"),
     [
