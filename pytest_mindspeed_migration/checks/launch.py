@@ -110,7 +110,8 @@ def environment_is_what_others_set(view: TargetView) -> list[Finding]:
     if view.is_framework:
         return []
     by_program: dict[str, dict[str, ScriptFacts]] = {}
-    for script in view.facts.scripts.values():
+    of_targets = {path for target in view.facts.targets for path in target.scripts if path in view.facts.scripts}
+    for script in (view.facts.scripts[path] for path in sorted(of_targets)):
         for command in script.commands:
             if command.program is not None:
                 by_program.setdefault(command.program, {})[script.path] = script

@@ -14,12 +14,7 @@ T = TypeVar("T")
 def to_json(value: Any) -> Any:
     """Turn facts into plain JSON values, leaving out fields that hold their default (small files, stable diffs)."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        out = {}
-        for name, default in _fields_with_defaults(type(value)):
-            item = getattr(value, name)
-            if item != default:
-                out[name] = to_json(item)
-        return out
+        return _record(type(value)).encode(value)
     if isinstance(value, dict):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -39,22 +34,6 @@ def from_json(cls: type[T], value: Any) -> T:
         raise ValueError(f"not a valid {getattr(cls, '__name__', cls)}: {error}") from error
 
 
-_MISSING = object()
-
-
-@cache
-def _fields_with_defaults(cls: Any) -> list[tuple[str, Any]]:
-    out: list[tuple[str, Any]] = []
-    for item in dataclasses.fields(cls):
-        if item.default_factory is not dataclasses.MISSING:
-            out.append((item.name, item.default_factory()))
-        elif item.default is not dataclasses.MISSING:
-            out.append((item.name, item.default))
-        else:
-            out.append((item.name, _MISSING))
-    return out
-
-
 @cache
 def _decoder(hint: Any) -> Any:
     """Return a function that decodes a JSON value of the annotated type; built once per type, since facts are many."""
@@ -72,25 +51,51 @@ def _decoder(hint: Any) -> Any:
     if origin is tuple:
         return tuple
     if dataclasses.is_dataclass(hint):
-        return _Record(hint).decode
+        return _record(typing.cast(Any, hint)).decode
     return _same
 
 
+_MISSING = object()
+
+
 class _Record:
-    """Decoder of one dataclass. Field types are looked at on first use: a class may hold itself."""
+    """Codec of one dataclass. Field types are looked at on first use: a class may hold itself."""
 
     def __init__(self, cls: Any) -> None:
         self._cls = cls
         self._decoders: dict[str, Any] = {}
+        self._fields: list[tuple[str, Any, bool]] = []  # name, default, whether the value is JSON as it stands
 
     def decode(self, value: Any) -> Any:
-        if not self._decoders:
-            hints = typing.get_type_hints(self._cls)
-            self._decoders = {item.name: _decoder(hints[item.name]) for item in dataclasses.fields(self._cls)}
-        decoders = self._decoders
+        decoders = self._decoders or self._prepare()
         return self._cls(
             **{key: entry if decoders[key] is _same else decoders[key](entry) for key, entry in value.items()}
         )
+
+    def encode(self, value: Any) -> dict[str, Any]:
+        if not self._fields:
+            self._prepare()
+        out = {}
+        for name, default, plain in self._fields:
+            item = getattr(value, name)
+            if item != default:
+                out[name] = item if plain else to_json(item)
+        return out
+
+    def _prepare(self) -> dict[str, Any]:
+        hints = typing.get_type_hints(self._cls)
+        self._decoders = {item.name: _decoder(hints[item.name]) for item in dataclasses.fields(self._cls)}
+        for item in dataclasses.fields(self._cls):
+            default: Any = _MISSING if item.default is dataclasses.MISSING else item.default
+            if item.default_factory is not dataclasses.MISSING:
+                default = item.default_factory()
+            self._fields.append((item.name, default, self._decoders[item.name] is _same))
+        return self._decoders
+
+
+@cache
+def _record(cls: Any) -> _Record:
+    return _Record(cls)
 
 
 def _same(value: Any) -> Any:

@@ -50,6 +50,7 @@ class Project:
                 facts = self._read_file(path)
                 self.modules[path] = facts
                 if path.startswith(self.core):
+                    pending.extend(self._files_of(facts.name))  # the packages above it run first
                     pending.extend(self._imported_files(facts))
             self._add_undefined_names()
 

@@ -10,7 +10,7 @@ from ...facts.source import FunctionFacts
 from ..expressions import FunctionNode, dotted, string_of
 from .calls import CallReader
 from .dropped import dropped_parameters
-from .values import NOTHING, Code, Instance, Mapping, Module, Node, NodeMethod, Register, Value, Values
+from .values import NOTHING, Code, Inherited, Instance, Mapping, Module, Node, NodeMethod, Register, Value, Values
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -205,6 +205,8 @@ class BodyReader:
             if method is not None:
                 bound = owner if "classmethod" in method[1].decorators else None
                 return frozenset([Code(Ref("function", method[0], method[1].qualname), bound)])
+        if isinstance(owner, Code):
+            return frozenset([Inherited(name)])
         if isinstance(owner, Mapping):
             return frozenset([NodeMethod(Node(f"\0{owner.site}"), name)]) if name in NODE_METHODS else NOTHING
         return NOTHING

@@ -11,6 +11,7 @@ from .values import (
     NOTHING,
     Arguments,
     Code,
+    Inherited,
     Instance,
     Mapping,
     Node,
@@ -95,7 +96,7 @@ class CallReader:
                     return self._enter(Code(Ref("function", found[0], found[1].qualname), callee), arguments)
         if isinstance(callee, Partial):
             return self._call_partial(callee, arguments, node)
-        if isinstance(callee, Node):  # a key called like a method: nothing is known
+        if isinstance(callee, (Node, Inherited)):  # a key called like a method: nothing is known
             return NOTHING
         self._engine.escape(arguments.every(), self._body.path, node.lineno, "unknown call")
         return NOTHING

@@ -80,7 +80,14 @@ class Partial:
     site: str
 
 
-Value = Node | Instance | Code | Module | Register | NodeMethod | Mapping | Partial
+@dataclass(frozen=True)
+class Inherited:
+    """A method that a class of the repo has from another package, if at all: it is not handed the YAML."""
+
+    name: str
+
+
+Value = Node | Instance | Code | Module | Register | NodeMethod | Mapping | Partial | Inherited
 Values = frozenset[Value]
 NOTHING: Values = frozenset()
 
