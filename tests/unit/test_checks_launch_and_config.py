@@ -137,6 +137,10 @@ def test_an_export_that_all_others_have_is_missed(others: int, found: list[tuple
         other.path = f"examples/o{number}/run.sh"
         other.environment = {"NON_MEGATRON": "true", f"ONLY_{number}": "1"}
         view.facts.scripts[other.path] = other
+        view.facts.targets.append(TargetFacts(f"o{number}", None, scripts=[other.path]))
+    stray = start()
+    stray.path = "examples/no_target/run.sh"  # of no target: not counted, whatever it exports
+    view.facts.scripts[stray.path] = stray
     assert said(launch.environment_is_what_others_set(view)) == found
 
 
