@@ -115,8 +115,9 @@ class TargetPlugins:
         self.own_trainer = not self.trainer.endswith(f"/{ENTRY}")
         self.roots = [module for entry in self.entries for module in entry.modules]
         self.reach = Reach(graph_of(facts), [*self.roots, module_of(self.trainer)])
-        reached = set(self.reach.modules(Certainty.MAYBE))
-        self.registrations = [item for item in all_registrations(facts) if item.module in reached]
+        order = {module: place for place, module in enumerate(self.reach.modules(Certainty.MAYBE))}
+        reached = [item for item in all_registrations(facts) if item.module in order]
+        self.registrations = sorted(reached, key=lambda item: (order[item.module], item.line))
 
     def registered(self, kind: str) -> list[Registration]:
         """What is registered under a kind once the trainer and the plugins are imported."""

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pytest_mindspeed_migration.errors import UsageProblem
+from pytest_mindspeed_migration.facts.flow import FlowFacts
+from pytest_mindspeed_migration.scan import names
+from pytest_mindspeed_migration.scan.project import Project
+
+FILE = "mindspeed_mm/fsdp/x.py"
+
+
+def read(repo: Path, source: bytes, cache: Path | None = None) -> list[tuple[str, int, str]]:
+    """(name, line, detail) of what the scan finds undefined in one file."""
+    path = repo / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(source)
+    project = Project(repo, cache=cache)
+    project.read([FILE])
+    project.finish(FlowFacts)
+    return [(item.name, item.line, item.detail) for item in project.modules[FILE].unbound]
+
+
+def test_undefined_names_are_part_of_the_facts_of_a_file(tmp_path: Path) -> None:
+    assert read(tmp_path, b"def f():\n    return gone\n") == [("gone", 2, "")]
+
+
+def test_a_local_used_before_its_assignment_counts_unless_a_loop_may_have_set_it(tmp_path: Path) -> None:
+    before = b"x = 1\ndef f():\n    print(x)\n    x = 2\n"
+    source = before + b"def g(xs):\n    for i in xs:\n        if i:\n            print(x)\n        x = i\n"
+    assert read(tmp_path, source) == [("x", 3, "")]
+
+
+def test_a_file_in_another_encoding_is_marked_and_not_passed_over(tmp_path: Path) -> None:
+    assert read(tmp_path, b"# -*- coding: latin-1 -*-\nx = '\xe9'\nprint(gone)\n") == [("", 1, names.UNREADABLE_DETAIL)]
+
+
+def test_a_cached_file_is_not_asked_about_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = tmp_path / "cache.json"
+    first = read(tmp_path, b"print(gone)\n", cache)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("ruff was started again"))
+    project = Project(tmp_path, cache=cache)
+    project.read([FILE])
+    assert [(item.name, item.line, item.detail) for item in project.modules[FILE].unbound] == first == [("gone", 1, "")]
+
+
+def test_without_ruff_the_scan_ends_with_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr("ruff.__main__.find_ruff_bin", missing)
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(UsageProblem, match="pip install ruff"):
+        read(tmp_path, b"x = 1\n")
+
+
+def test_a_ruff_that_does_not_answer_is_not_taken_for_a_clean_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(names, "_binary", lambda: "true")
+    with pytest.raises(UsageProblem, match="ruff did not answer"):
+        read(tmp_path, b"x = 1\n")
