@@ -157,6 +157,7 @@ class CallFacts:
     double_star: list[str] = field(default_factory=list)  # source text of each **expr
     names: list[str] = field(default_factory=list)  # positional arguments that are plain names, "" for others
     guarded: bool = False  # under a condition or in a `try`
+    condition: str | None = None  # of a call with **expr: the tests it stands under, as source text
 
 
 @dataclass

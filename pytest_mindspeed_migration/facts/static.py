@@ -49,6 +49,8 @@ class StaticFacts:
     docs: dict[str, DocFacts] = field(default_factory=dict)
     assets: dict[str, AssetFacts] = field(default_factory=dict)  # by where the path is written
     modules: dict[str, ModuleFacts] = field(default_factory=dict)  # by path
+    other_configs: dict[str, ConfigFacts] = field(default_factory=dict)  # of the older, Megatron-style stack
+    other_modules: dict[str, ModuleFacts] = field(default_factory=dict)  # its code that takes sections apart
     flow: FlowFacts = field(default_factory=FlowFacts)
     files: list[str] = field(default_factory=list)  # every .py below the package, for import resolution
 

@@ -23,8 +23,6 @@ def effect_of(trigger: str, detail: str, node: ast.AST | None) -> EffectFacts | 
     last = detail.rsplit(".", 1)[-1]
     if last in ARGV_CALLS and isinstance(node, ast.Call) and not _has_explicit_arguments(node):
         return EffectFacts("argv", 0, detail)
-    if trigger == "argv_call":
-        return None
     if detail in EXITS:
         return EffectFacts("exit", 0, detail)
     if detail in FILE_READS:

@@ -54,7 +54,7 @@ class ModuleReader:
         self._scope: list[str] = []
         self._class: ClassFacts | None = None
         self._function: _Function | None = None
-        self._conditions: list[str] = []
+        self._conditions: list[tuple[ast.expr, bool]] = []  # tests around the statement, with the outcome they need
         self._guard = 0  # depth of `if`/`try` that make what is inside conditional
         self._attribute_guard = 0  # depth of `try` that survives a missing attribute
         self._import_guard = 0  # depth of `try` that survives a failing import
@@ -117,7 +117,7 @@ class ModuleReader:
             self._bound.setdefault(name, 1)
 
     @contextmanager
-    def _guarded(self, condition: str | None = None) -> Iterator[None]:
+    def _guarded(self, condition: tuple[ast.expr, bool] | None = None) -> Iterator[None]:
         self._guard += 1
         if condition is not None:
             self._conditions.append(condition)
@@ -247,7 +247,7 @@ class ModuleReader:
             self._bind(bound)
             if self._function is not None:
                 self._function.definitions.add(bound)
-        if scope in ("module", "class"):
+        if scope != "type_checking":
             self._effect("npu_import", line, module, node=None)
 
     def _assign(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
@@ -293,7 +293,7 @@ class ModuleReader:
                 return
             root, _, rest = text.partition(".")
             if state.owner is not None and root == state.receiver and "." not in rest:
-                condition = " and ".join(self._conditions) or None
+                condition = self._condition()
                 method = state.facts.qualname.rsplit(".", 1)[-1]
                 state.owner.children.extend(children_of(rest, value, state.modules, line, condition, method))
                 self._self_values[rest] = None if rest in self._self_values else value
@@ -346,11 +346,15 @@ class ModuleReader:
             return
         if self._function is not None:
             self._function.notes.branch(node)
-        test = ast.unparse(node.test) if self._function is not None and self._function.owner is not None else "..."
-        with self._guarded(test):
+        with self._guarded((node.test, True)):
             self._body(node.body)
-        with self._guarded(f"not ({test})"):
+        with self._guarded((node.test, False)):
             self._body(node.orelse)
+
+    def _condition(self) -> str | None:
+        """The tests around the current statement as source text; made only where it is kept, since it is slow."""
+        texts = [ast.unparse(test) if needed else f"not ({ast.unparse(test)})" for test, needed in self._conditions]
+        return " and ".join(texts) or None
 
     def _return(self, node: ast.Return) -> None:
         if node.value is not None:
@@ -458,7 +462,7 @@ class ModuleReader:
         callee = dotted(node.func)
         facts = self.facts
         if self._function is not None:
-            self._function.notes.call(node, callee, self._guard > 0, self._conditions)
+            self._function.notes.call(node, callee, self._guard > 0, self._condition)
         for keyword in node.keywords:
             if keyword.arg:
                 facts.keys_passed.setdefault(keyword.arg, node.lineno)
@@ -483,12 +487,7 @@ class ModuleReader:
             self._outside_attribute(node.func.value, (not own and string_of(node.args[0])) or "?")
         if state is not None and state.owner is not None:
             self._receiver_call(callee, last, node, state)
-        if state is None:
-            self._effect("call", node.lineno, callee, node)
-        else:
-            effect = effect_of("argv_call", callee, node)
-            if effect:
-                self._effect("argv_call", node.lineno, callee, node)
+        self._effect("call", node.lineno, callee, node)
         call = CallFacts(
             line=node.lineno,
             callee=state.modules.stands_for(callee) if state else callee,
@@ -500,6 +499,8 @@ class ModuleReader:
             double_star=[dotted(k.value) or "?" for k in node.keywords if k.arg is None],
             guarded=self._guard > 0,
         )
+        if call.double_star and self._conditions:
+            call.condition = self._condition()
         (state.calls if state is not None else self._module_calls).append(call)
 
     def _receiver_call(self, callee: str, last: str, node: ast.Call, state: _Function) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from ..facts.source import FunctionFacts, LookupFacts, WriteFacts
 from .expressions import dotted, string_of
@@ -49,7 +50,7 @@ class FunctionNotes:
         if isinstance(target, ast.Name) and chain is not None:
             self._loops[target.id] = f"{chain}[]"
 
-    def call(self, node: ast.Call, callee: str | None, guarded: bool, conditions: list[str]) -> None:
+    def call(self, node: ast.Call, callee: str | None, guarded: bool, condition: Callable[[], str | None]) -> None:
         """A call: attributes looked up or set through a name, and FSDP2's prefetch hooks."""
         arguments = node.args
         if callee in ("getattr", "hasattr") and len(arguments) > 1:
@@ -64,7 +65,8 @@ class FunctionNotes:
             if root is not None and name is not None and root != "self":
                 self.facts.writes.append(WriteFacts(f"{root}.{name}", self._source(arguments[2]), node.lineno, guarded))
         elif isinstance(node.func, ast.Attribute) and node.func.attr in PREFETCH:
-            if any("ep_plan" in text or "expert" in text for text in conditions):
+            tests = condition() or ""
+            if "ep_plan" in tests or "expert" in tests:
                 return
             items = arguments[0].elts if arguments and isinstance(arguments[0], (ast.List, ast.Tuple)) else []
             for item in [node.func.value, *items]:

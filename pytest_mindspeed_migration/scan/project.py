@@ -54,6 +54,18 @@ class Project:
                     pending.extend(self._imported_files(facts))
             self._add_undefined_names()
 
+    def read_beside(self, paths: Iterable[str]) -> dict[str, ModuleFacts]:
+        """Read files of the other stack with the modules they name directly; they do not join `modules`."""
+        found: dict[str, ModuleFacts] = {}
+        for path in paths:
+            found[path] = self._read_file(path)
+            for imported in self._imported_files(found[path]):
+                if imported not in found:
+                    found[imported] = self._read_file(imported)
+        for path in self._fresh.keys() & found.keys():
+            self.cache.keep_file(path, self._fresh.pop(path), found[path])
+        return found
+
     def below(self, folder: str) -> list[str]:
         """Every Python file below a folder of the repo."""
         prefix = folder.rstrip("/") + "/"

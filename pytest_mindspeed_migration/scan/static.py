@@ -9,6 +9,7 @@ from pathlib import Path
 from ..checks.view import FRAMEWORK
 from ..facts.static import RepoFacts, StaticFacts, TargetFacts
 from .flow.run import follow_configuration
+from .other_stack import other_configs, spreading_modules
 from .project import Project
 from .targets import Discovery, discover, discover_framework_files
 
@@ -41,6 +42,8 @@ def scan(
         more = discover_framework_files(repo)
         facts.scripts.update(more.scripts)
         facts.docs.update(more.docs)
+        facts.other_configs = other_configs(repo, facts.scripts, project.core)
+        facts.other_modules = spreading_modules(project, facts.other_configs)
     facts.modules = dict(sorted(project.modules.items()))
     facts.flow = project.finish(
         lambda: follow_configuration(repo, facts.modules, facts.files, facts.repo.package, project.core)
