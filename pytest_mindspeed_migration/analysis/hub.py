@@ -154,8 +154,9 @@ def accepts_keyword(signature: Signature, keyword: str) -> bool:
 
 
 def is_transformers_model(index: Index, ref: Ref) -> bool:
-    """Whether a class inherits from Transformers' `PreTrainedModel`, as far as the repo tells."""
-    return any(name.rsplit(".", 1)[-1].endswith("PreTrainedModel") for name in index.linear(ref)[1])
+    """Whether a class inherits from a class of Transformers or a `PreTrainedModel`, as far as the repo tells."""
+    foreign = index.linear(ref)[1]
+    return any(name.startswith("transformers.") or name.endswith("PreTrainedModel") for name in foreign)
 
 
 def unknown_base(index: Index, ref: Ref) -> bool:

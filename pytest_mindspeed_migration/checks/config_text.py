@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+
 from ..analysis.asset_paths import asset_values, placeholder
 from ..findings import Finding
 from .registry import check
@@ -70,6 +72,17 @@ def paths_are_filled_in(view: TargetView) -> list[Finding]:
     return found
 
 
+def _same_or_below(value: str, path: str) -> bool:
+    """Whether a config's path is the manifest's or lies in it; one of them may count from another folder (`../..`)."""
+    parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+    given = [part for part in value.split("/") if part not in ("", ".", "..")]
+    if not parts or len(given) < len(parts):
+        return False
+    rooted = value.startswith("/") and path.startswith("/")
+    starts = [0] if rooted else range(len(given) - len(parts) + 1)
+    return any(given[start : start + len(parts)] == parts for start in starts)
+
+
 @check("config.assets")
 def manifest_paths_are_used(view: TargetView) -> list[Finding]:
     """The checkpoint and the data of the manifest are those the config opens."""
@@ -77,13 +90,13 @@ def manifest_paths_are_used(view: TargetView) -> list[Finding]:
     manifest = view.manifest or {}
     if view.is_framework or config is None or "model_identity" not in manifest:
         return []
-    values = {value.rstrip("/") for _, value in asset_values(config)}
+    values = {posixpath.normpath(value) for _, value in asset_values(config)}
     found = []
     for key in ("model_path", "dataset_path"):
         given = (manifest.get("runtime_assets") or {}).get(key)
         wanted = [str(item) for item in (given if isinstance(given, list) else [given]) if item]
         for path in wanted:
-            if not any(value == path.rstrip("/") or value.startswith(f"{path.rstrip('/')}/") for value in values):
+            if not any(_same_or_below(value, posixpath.normpath(path)) for value in values):
                 args = {"key": f"runtime_assets.{key}"}
                 found.append(Finding("config_assets.not_used", args, path=config.path, expected=path, severity="note"))
     return found

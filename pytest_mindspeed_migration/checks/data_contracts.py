@@ -13,6 +13,7 @@ from ..analysis.hub import (
 )
 from ..analysis.index import Index, Ref, index_of
 from ..analysis.memo import per_facts
+from ..analysis.readers import schema_of
 from ..facts.source import FunctionFacts, ModuleFacts
 from ..facts.static import StaticFacts
 from ..findings import Finding, near
@@ -90,10 +91,13 @@ def collator_resolves(view: TargetView) -> list[Finding]:
     config = view.config
     if view.is_framework or config is None or config.data is None or _own_loader(view):
         return []
-    param = config.get(_PARAM)
+    param = config.get(_PARAM, {})
     table, loader = _table(view.facts), _loader_facts(view)
-    if not isinstance(param, dict) or not param or not table or loader is None:
+    if not isinstance(param, dict) or not table or loader is None:
         return []
+    declared = schema_of(view.facts).declared(_PARAM)
+    if not param and not str(declared.default if declared else "").startswith("<factory"):
+        return []  # nothing is filled in for an absent section: the loader makes do without a collator
     if "collate_fn" in loader.tested and _own_collate(view) is not False:
         return []
     key = "collator_id" if param.get("collator_id") else "model_name"
