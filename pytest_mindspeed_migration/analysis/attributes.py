@@ -1,4 +1,4 @@
-"""Attributes read on `self` that nothing sets: not the class, its bases or subclasses, nor code that holds an instance."""
+"""Attributes read on `self` that nothing sets: not the class, its bases or subclasses, nor holders of an instance."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Attributes:
         self._declared: dict[Ref, frozenset[str] | None] = {}
 
     def missing(self, module: ModuleFacts, item: ClassFacts) -> Iterator[tuple[str, int]]:
-        """(attribute, line) of what the class reads on `self` and nothing can have set; nothing where that is unknown."""
+        """(attribute, line) of what the class reads on `self` and nothing can have set; empty where that is unknown."""
         known = self._known(Ref("class", module.name, item.qualname))
         if known is None:
             return
@@ -62,7 +62,7 @@ def _declared(index: Index, ref: Ref) -> frozenset[str] | None:
         if known is None:
             return None
         names |= known
-    for module, item in chain:
+    for _, item in chain:
         if item.dynamic:
             return None
         names.update(item.class_attrs, item.self_sets, (field.name for field in item.fields))
