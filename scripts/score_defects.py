@@ -11,53 +11,25 @@ the parent, where the entry points, that is no longer said at the fix. Nothing o
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from mirror import extract
 
-from pytest_mindspeed_migration.catalogue import load_catalogue
-from pytest_mindspeed_migration.checks.registry import judge
-from pytest_mindspeed_migration.checks.view import FRAMEWORK, TargetView
-from pytest_mindspeed_migration.facts.static import TargetFacts
-from pytest_mindspeed_migration.findings import Finding
 from pytest_mindspeed_migration.scan.static import scan
-
-SKIPPED = ("*.png", "*.gif", "*.jpg", "*.jpeg", "*.mp4", "*.wav")
-"""Media that a mirror may lack; no check reads them."""
+from pytest_mindspeed_migration.survey import Said, survey
 
 
-@dataclass(frozen=True)
-class Said:
-    """One finding with the target and contract it belongs to."""
-
-    target: str
-    contract: str
-    finding: Finding
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """Identity without line numbers, which shift between revisions."""
-        f = self.finding
-        args = str(sorted((k, str(v).split(":")[0]) for k, v in f.args.items()))
-        return (self.contract, f.severity, f.message, f.path or "", f.yaml_path or "", f.value or "", args)
-
-
-def findings(repo: Path) -> list[Said]:
-    """Everything the static checks say about a checkout."""
-    facts = scan(repo)
-    said = []
-    contracts = [contract.id for contract in load_catalogue().contracts]
-    for target in [*facts.targets, TargetFacts(FRAMEWORK, None)]:
-        view = TargetView(facts, target)
-        said.extend(Said(target.name, contract, f) for contract in contracts for f in judge(contract, view))
-    return said
+def key_of(said: Said) -> tuple[str, ...]:
+    """Identity of a finding without line numbers, which shift between revisions."""
+    f = said.finding
+    args = str(sorted((k, str(v).split(":")[0]) for k, v in f.args.items()))
+    return (said.contract, f.severity, f.message, f.path or "", f.yaml_path or "", f.value or "", args)
 
 
 def region(entry: dict[str, Any]) -> tuple[int, int] | None:
@@ -79,7 +51,7 @@ def at(said: Said, path: str, lines: tuple[int, int] | None) -> bool:
 def score_live(bench: Path, repo: Path) -> int:
     """Print, for each static entry of `live.yaml`, what was said at its place; then the traps."""
     data = yaml.safe_load((bench / "live.yaml").read_text(encoding="utf-8"))
-    everything = findings(repo)
+    everything = survey(scan(repo))
     hits = total = 0
     for entry in data["findings"]:
         here = [s for s in everything if at(s, entry["path"], region(entry))]
@@ -101,20 +73,12 @@ def score_live(bench: Path, repo: Path) -> int:
     return 0 if hits >= 0.95 * total else 1
 
 
-def extract(mirror: Path, revision: str, target: Path) -> None:
-    """Check one revision out of a bare mirror."""
-    command = ["git", f"--git-dir={mirror}", "archive", revision, "--", *(f":(exclude){name}" for name in SKIPPED)]
-    target.mkdir(parents=True, exist_ok=True)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as archive:
-        subprocess.run(["tar", "x", "-C", str(target)], stdin=archive.stdout, check=True)
-
-
 def at_revision(arguments: tuple[str, str]) -> list[Said]:
     """Findings at one revision of a mirror."""
     mirror, revision = arguments
     with tempfile.TemporaryDirectory(prefix="score-") as folder:
         extract(Path(mirror), revision, Path(folder))
-        return findings(Path(folder))
+        return survey(scan(Path(folder)))
 
 
 def places(entry: dict[str, Any]) -> Iterator[str]:
@@ -138,11 +102,11 @@ def score_history(bench: Path, mirror: Path, only: set[str], jobs: int) -> int:
     hits = total = 0
     for entry in entries:
         parent, fix = results[entry["parent_sha"]], results[entry["fix_sha"]]
-        gone_keys = {s.key for s in fix}
+        gone_keys = {key_of(s) for s in fix}
         gone = [
             s
             for s in parent
-            if s.key not in gone_keys and any((s.finding.path or "").startswith(p) for p in places(entry))
+            if key_of(s) not in gone_keys and any((s.finding.path or "").startswith(p) for p in places(entry))
         ]
         gone.sort(key=lambda s: (s.contract not in entry["contracts"], not s.finding.fails))
         if entry["tier"] == "static":
@@ -158,7 +122,7 @@ def score_history(bench: Path, mirror: Path, only: set[str], jobs: int) -> int:
     print(f"history: {hits} of {total} static entries flagged at the parent and clear at the fix")
     for control in controls:
         parent, fix = results[control["parent_sha"]], results[control["fix_sha"]]
-        before, after = ({s.key: s for s in said if s.finding.fails} for said in (parent, fix))
+        before, after = ({key_of(s): s for s in said if s.finding.fails} for said in (parent, fix))
         for sign, one, other in (("-", before, after), ("+", after, before)):
             for key in sorted(set(one) - set(other)):
                 place = f"{one[key].target} {one[key].finding.where} {key[4]}"
