@@ -1,0 +1,190 @@
+"""Expressions of a file: attributes and keys that are read, calls with their shape, names set from a distance."""
+
+from __future__ import annotations
+
+import ast
+
+from ..facts.source import CallFacts
+from .expressions import dotted, string_of
+from .reading import FunctionState, Reading, add
+
+READS_KEY = {"get", "pop", "setdefault", "getattr", "hasattr"}
+SETS_ATTRIBUTE = {"register_buffer", "register_parameter", "add_module", "register_module"}
+_OWN_NAMES = ("__package__", "__name__")
+
+
+class ExpressionReader(Reading):
+    """Reads expressions; the statements around them are read by the class built on this one."""
+
+    def _expression(self, root: ast.expr) -> None:
+        stack: list[ast.AST] = [root]
+        keys, state = self.facts.keys_read, self._function
+        receiver = state.receiver if state else None
+        while stack:
+            node = stack.pop()
+            kind = type(node)
+            if kind is ast.Attribute:
+                assert isinstance(node, ast.Attribute)
+                if node.attr not in keys:
+                    keys[node.attr] = node.lineno
+                value = node.value
+                if state is not None and not (type(value) is ast.Name and value.id in state.plain):
+                    state.keys.add(node.attr)
+                if type(value) is ast.Name:
+                    if state is not None and state.owner is not None and value.id == receiver:
+                        owner = state.owner
+                        if node.attr == "__dict__":
+                            owner.dynamic = True
+                        elif node.attr not in owner.self_reads and not self._attribute_guard:
+                            owner.self_reads[node.attr] = node.lineno
+                    elif value.id == "sys" and node.attr == "argv":
+                        self._effect("argv", node.lineno, "sys.argv", node)
+                else:
+                    stack.append(value)
+                continue
+            if kind is ast.Name:
+                continue
+            if kind is ast.Constant:
+                assert isinstance(node, ast.Constant)
+                if type(node.value) is str and node.value.startswith(self._package):
+                    self._module_name(node.value)
+                continue
+            if kind is ast.Call:
+                assert isinstance(node, ast.Call)
+                self._call(node)
+            elif kind is ast.Subscript:
+                assert isinstance(node, ast.Subscript)
+                text = string_of(node.slice)
+                if text is not None:
+                    self._key(text, node.lineno)
+            elif kind is ast.Compare:
+                assert isinstance(node, ast.Compare)
+                text = string_of(node.left)
+                if text is not None and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+                    self._key(text, node.lineno)
+                elif state is not None:
+                    state.notes.compare(node)
+            elif kind is ast.NamedExpr:
+                assert isinstance(node, ast.NamedExpr)
+                self._target(node.target)
+            stack.extend(
+                child
+                for name in node._fields
+                for value in (getattr(node, name, None),)
+                for child in (value if type(value) is list else (value,))
+                if isinstance(child, (ast.expr, ast.keyword, ast.comprehension))
+            )
+
+    def _call(self, node: ast.Call) -> None:
+        callee = dotted(node.func)
+        facts = self.facts
+        if self._function is not None:
+            self._function.notes.call(node, callee, self._guard > 0, self._condition)
+        for keyword in node.keywords:
+            if keyword.arg:
+                facts.keys_passed.setdefault(keyword.arg, node.lineno)
+        if callee is None:
+            if isinstance(node.func, ast.Attribute) and node.func.attr in READS_KEY and node.args:
+                self._key_argument(node.args[0], node.lineno)
+            return
+        last = callee.rsplit(".", 1)[-1]
+        if last in READS_KEY and node.args:
+            self._key_argument(
+                node.args[-1 if "." in callee and last != "getattr" else min(1, len(node.args) - 1)], node.lineno
+            )
+            if len(node.args) > 1:
+                self._key_argument(node.args[0 if "." in callee else 1], node.lineno)
+        state = self._function
+        if last == "import_module" and callee in ("importlib.import_module", "import_module"):
+            self._import_call(node)
+        elif callee == "setattr" and len(node.args) > 1 and string_of(node.args[1]):
+            self._outside_attribute(node.args[0], string_of(node.args[1]) or "")
+        elif last in SETS_ATTRIBUTE and isinstance(node.func, ast.Attribute) and node.args:
+            own = state is not None and dotted(node.func.value) == state.receiver
+            self._outside_attribute(node.func.value, (not own and string_of(node.args[0])) or "?")
+        if state is not None and state.owner is not None:
+            self._receiver_call(callee, last, node, state)
+        self._effect("call", node.lineno, callee, node)
+        call = CallFacts(
+            line=node.lineno,
+            callee=state.modules.stands_for(callee) if state else callee,
+            scope=".".join(self._scope),
+            positional=sum(not isinstance(a, ast.Starred) for a in node.args),
+            keywords=[k.arg for k in node.keywords if k.arg],
+            names=[a.id if isinstance(a, ast.Name) else "" for a in node.args] if _two_names(node.args) else [],
+            star=any(isinstance(a, ast.Starred) for a in node.args),
+            double_star=[dotted(k.value) or "?" for k in node.keywords if k.arg is None],
+            guarded=self._guard > 0,
+        )
+        if call.double_star and self._conditions:
+            call.condition = self._condition()
+        (state.calls if state is not None else self._module_calls).append(call)
+
+    def _receiver_call(self, callee: str, last: str, node: ast.Call, state: FunctionState) -> None:
+        """`setattr(self, ..)`, `hasattr(self, ..)`, `self.register_buffer("x", ..)`: attributes set by name."""
+        owner = state.owner
+        assert owner is not None
+        first = node.args[0] if node.args else None
+        if callee in ("setattr", "hasattr", "getattr", "delattr", "object.__setattr__") and len(node.args) > 1:
+            if isinstance(first, ast.Name) and first.id == state.receiver:
+                name = string_of(node.args[1])
+                if name is not None and callee != "getattr":
+                    add(owner.self_sets, name)
+                elif name is None and callee in ("setattr", "object.__setattr__"):
+                    owner.dynamic = True
+        elif last in SETS_ATTRIBUTE and callee.partition(".")[0] == state.receiver:
+            name = string_of(first)
+            if name is not None:
+                add(owner.self_sets, name)
+            else:
+                owner.dynamic = True
+        elif callee == "vars" and isinstance(first, ast.Name) and first.id == state.receiver:
+            owner.dynamic = True
+
+    def _outside_attribute(self, receiver: ast.expr, name: str) -> None:
+        """`model.layer.name = ...`: kept as `layer.name`."""
+        add(self.facts.attrs_set, f"{(dotted(receiver) or '?').rsplit('.', 1)[-1]}.{name}")
+
+    def _module_name(self, text: str) -> None:
+        """A dotted name of the own package in a string constant."""
+        if text.replace(".", "_").isidentifier():
+            add(self.facts.named_modules, text)
+
+    def _import_call(self, node: ast.Call) -> None:
+        """`importlib.import_module("a.b")`, also in its relative form with `__package__` or `__name__`."""
+        text = string_of(node.args[0]) if node.args else None
+        level = len(text) - len(text.lstrip(".")) if text else 0
+        if text is None or (level and dotted(node.args[1] if len(node.args) > 1 else None) not in _OWN_NAMES):
+            return
+        module = self._absolute(ast.ImportFrom(text[level:], [], level)) if level else text
+        if module is not None:
+            self._add_import(node.lineno, module, None, "")
+            self.facts.imports[-1].dynamic = True
+
+    def _key_argument(self, node: ast.expr, line: int) -> None:
+        text = string_of(node)
+        if text is not None:
+            self._key(text, line)
+
+    def _target(self, node: ast.expr) -> None:
+        """Bind what an assignment target binds; its sub-expressions (indexes, receivers) are read as usual."""
+        if isinstance(node, ast.Name):
+            self._bind(node.id)
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            for item in node.elts:
+                self._target(item)
+        elif isinstance(node, ast.Starred):
+            self._target(node.value)
+        elif isinstance(node, ast.Attribute):
+            state = self._function
+            if state and state.owner and isinstance(node.value, ast.Name) and node.value.id == state.receiver:
+                add(state.owner.self_sets, node.attr)
+            else:
+                self._outside_attribute(node.value, node.attr)
+                self._expression(node.value)
+        else:
+            self._expression(node)
+
+
+def _two_names(arguments: list[ast.expr]) -> bool:
+    return sum(isinstance(argument, ast.Name) for argument in arguments) > 1
