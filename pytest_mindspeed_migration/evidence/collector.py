@@ -74,12 +74,14 @@ def _clear(folder: Path) -> None:
 
 
 def _write_log(folder: Path, contract: str, log: str) -> dict[str, Any]:
+    """Keep a log: in a file, unless the excerpt in the record holds all of it, as it does for most."""
     log = redact(log)
-    path = folder / "logs" / f"{contract}.log"
-    write_atomic(path, log)
     lines = log.splitlines()
+    path = folder / "logs" / f"{contract}.log" if len(lines) > EXCERPT_LINES else None
+    if path is not None:
+        write_atomic(path, log)
     return {
-        "path": path.relative_to(folder).as_posix(),
+        "path": path.relative_to(folder).as_posix() if path is not None else None,
         "sha256": hashlib.sha256(encode(log)).hexdigest(),
         "excerpt": "\n".join(lines[-EXCERPT_LINES:]),
     }

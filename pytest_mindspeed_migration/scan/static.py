@@ -37,6 +37,7 @@ def scan(
     everything = names is None or FRAMEWORK in names
     chosen = found.targets if everything else [target for target in found.targets if target.name in (names or ())]
     project.read([path for target in chosen for path in entry_files(facts, project, target)])
+    project.read(_registered_elsewhere(facts, project, chosen))
     if everything:
         project.read(project.below("mindspeed_mm/fsdp"))
         more = discover_framework_files(repo)
@@ -49,6 +50,23 @@ def scan(
         lambda: follow_configuration(repo, facts.modules, facts.files, facts.repo.package, project.core)
     )
     return facts
+
+
+def _registered_elsewhere(facts: StaticFacts, project: Project, chosen: list[TargetFacts]) -> list[str]:
+    """Files that name an id which nothing read so far registers: a plugin entry may be missing for them."""
+    known = {item.id for module in project.modules.values() for item in module.registrations}
+    configs = [facts.configs[target.config] for target in chosen if target.config in facts.configs]
+    wanted = {config.get(key) for config in configs for key in ("model.model_id", "data.dataset_param.dataset_type")}
+    names = [name.encode() for name in wanted - known if isinstance(name, str) and name]
+    found = []
+    for path in project.below(project.core) if names else ():
+        try:
+            source = (project.repo / path).read_bytes()
+        except OSError:
+            continue
+        if b".register(" in source and any(name in source for name in names):
+            found.append(path)
+    return found
 
 
 def entry_files(facts: StaticFacts, project: Project, target: TargetFacts) -> list[str]:

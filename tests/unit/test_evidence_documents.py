@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -158,14 +159,24 @@ def test_the_collector_journals_each_record_as_it_happens_and_clears_what_is_old
     old.write_text("old", encoding="utf-8")
     (tmp_path / "t" / JOURNAL).write_text("old\n", encoding="utf-8")
     collector = Collector(tmp_path)
-    collector.add(_record("t", "a.b", run={"log": "line\npassword=x\n", "command": "c"}))
+    long = "line\n" * 30 + "password=x\n"
+    collector.add(_record("t", "a.b", run={"log": long, "command": "c"}))
     collector.add(_record("t", "a.c"))
     lines = (tmp_path / "t" / JOURNAL).read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["id"] for line in lines] == ["a.b", "a.c"]
-    assert (tmp_path / "t" / "logs" / "a.b.log").read_text(encoding="utf-8") == "line\npassword=***\n"
+    assert (tmp_path / "t" / "logs" / "a.b.log").read_text(encoding="utf-8") == "line\n" * 30 + "password=***\n"
     assert not old.exists()
     collector.close("t")
     assert not (tmp_path / "t" / JOURNAL).exists()
+
+
+def test_a_log_that_the_record_holds_whole_has_no_file(tmp_path: Path) -> None:
+    collector = Collector(tmp_path)
+    collector.add(_record("t", "a.b", run={"log": "line\npassword=x\n", "command": "c"}))
+    log = collector.records("t")["a.b"]["run"]["log"]
+    assert (log["path"], log["excerpt"]) == (None, "line\npassword=***")
+    assert log["sha256"] == hashlib.sha256(b"line\npassword=***\n").hexdigest()
+    assert not (tmp_path / "t" / "logs").exists()
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc", "..", "a b", "名称", "", "x" * 300])

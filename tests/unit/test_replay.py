@@ -52,7 +52,7 @@ def test_code_facts_judge_configs_read_from_a_folder(replayed: tuple[str, Static
 
 
 def test_the_traps_of_master_are_not_reported() -> None:
-    """Things that look like defects and are none: an own collate_fn, README copies, merge keys, anchors, floats as text."""
+    """What looks like a defect and is none: an own collate_fn, README copies, merge keys, anchors, floats as text."""
     errors = [line for line in expected("master") if " | error | " in line]
     assert not [line for line in errors if "data.collate" in line or "data.registration" in line]
     assert not [line for line in errors if "kimik2_5" in line and "model.imports" in line]
