@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.source import CallFacts, ClassFacts, FunctionFacts, Signature
 from ..facts.static import StaticFacts
-from .external import attributes_of, signature_of
+from .external import attributes_of, packages_with_signatures, signature_of
 from .index import Ref, index_of
 from .memo import per_facts
 
@@ -77,6 +78,7 @@ WITHOUT_FIELDS = WITHOUT_METHODS | frozenset(
 """External bases of dataclasses that declare no fields themselves."""
 FUNCTIONS = ("torch.autograd.Function", "torch.autograd.function.Function")
 
+_BUILTINS = frozenset(dir(builtins))
 _ABSENT = ("", FunctionFacts("", 0, 0, Signature()))
 """Found instead of a method when neither the class nor any of its bases has it."""
 
@@ -104,6 +106,7 @@ class Callees:
         for entry in self.patched:
             receiver, _, name = entry.rpartition(".")
             self._patched_names.setdefault(name, []).append(receiver)
+        self._foreign_names: dict[str, frozenset[str]] = {}
         self._module_names = {name.rpartition(".")[2] for name in self.index.modules}
         self.subclasses: dict[Ref, list[Ref]] = {}
         for module in facts.modules.values():
@@ -115,6 +118,8 @@ class Callees:
     def of(self, module: str, call: CallFacts) -> Callee | None:
         """The callee of a call written in a module."""
         root, _, rest = call.callee.partition(".")
+        if root in self._foreign(module):
+            return None
         owner = self.owner(module, call.scope)
         if root == "super()":
             return self._super(owner, rest) if owner and "." not in rest else None
@@ -185,6 +190,24 @@ class Callees:
             if scope in self.index.classes(module):
                 return Ref("class", module, scope)
         return None
+
+    def _foreign(self, module: str) -> frozenset[str]:
+        """Names that a module only ever imports from packages nothing is known of, and the builtins: most callees."""
+        if module not in self._foreign_names:
+            known = {self.index.package, *packages_with_signatures()}
+            facts = self.index.modules.get(module)
+            names = set(_BUILTINS)
+            for name, items in self.index.imports(module).items():
+                if all(item.module.partition(".")[0] not in known for item in items):
+                    names.add(name)
+            if facts is not None:
+                imported = {name for name in names if name in self.index.imports(module)}
+                defined = [f.qualname for f in facts.functions] + [c.qualname for c in facts.classes]
+                names -= (
+                    {name.rpartition(".")[2] for name in defined} | set(facts.rebound) | (set(facts.names) - imported)
+                )
+            self._foreign_names[module] = frozenset(names)
+        return self._foreign_names[module]
 
     def rebound(self, module: str) -> list[str]:
         """Names a module binds more than once."""

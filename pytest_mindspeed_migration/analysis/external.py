@@ -29,6 +29,12 @@ def signature_of(name: str) -> Signature | None:
 
 
 @cache
+def packages_with_signatures() -> frozenset[str]:
+    """Top-level packages of which signatures are known."""
+    return frozenset(name.partition(".")[0] for name in _load("mindspeed.json")["functions"])
+
+
+@cache
 def _load(name: str) -> dict[str, Any]:
     loaded: dict[str, Any] = json.loads((resource_dir("contracts") / "external" / name).read_text(encoding="utf-8"))
     return loaded

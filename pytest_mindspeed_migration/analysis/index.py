@@ -40,6 +40,7 @@ class Index:
         self._imports: dict[str, dict[str, list[ImportFacts]]] = {}
         self._calls: dict[str, dict[str, list[CallFacts]]] = {}
         self._names: dict[tuple[str, str], Ref | None] = {}
+        self._nested: dict[str, set[str]] = {}
         self._linear: dict[tuple[str, str], tuple[list[tuple[str, ClassFacts]], list[str]]] = {}
 
     @cached_property
@@ -183,6 +184,8 @@ class Index:
 
     def _local(self, module: str, name: str, scope: str) -> Ref | None:
         """Nested functions, classes and imports of the enclosing functions, innermost first."""
+        if name not in self._nested_names(module):
+            return None
         while scope:
             nested = f"{scope}.{name}"
             if nested in self.functions(module) and scope in self.functions(module):
@@ -194,6 +197,18 @@ class Index:
                     return self.imported(item)
             scope = scope.rpartition(".")[0]
         return None
+
+    def _nested_names(self, module: str) -> set[str]:
+        """Names that some function of the module binds for itself: the only ones worth looking for outward."""
+        if module not in self._nested:
+            facts = self.modules.get(module)
+            found: set[str] = set()
+            if facts is not None:
+                definitions = [f.qualname for f in facts.functions] + [c.qualname for c in facts.classes]
+                found = {name.rpartition(".")[2] for name in definitions if "." in name}
+                found |= {item.bound for item in facts.imports if item.function}
+            self._nested[module] = found
+        return self._nested[module]
 
     def _member(self, ref: Ref, name: str) -> Ref | None:
         if ref.kind == "module":

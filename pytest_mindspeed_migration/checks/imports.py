@@ -172,6 +172,8 @@ def _source_packages(view: TargetView) -> set[str]:
     entrypoints = manifest.get("source_entrypoints")
     texts = [manifest.get("source_repo_path"), *(entrypoints.values() if isinstance(entrypoints, dict) else [])]
     names: set[str] = set()
+    if not any(isinstance(text, str) for text in texts):
+        return names
     for number, text in enumerate(texts):
         parts = PurePosixPath(text).parts if isinstance(text, str) else ()
         if parts:
