@@ -12,7 +12,7 @@ PLAN = "_plan"
 def home_of(readers: Readers, schema: Schema, node: str, key: str) -> str | None:
     """Where a key that nothing reads at `node` belongs: a place that declares or reads it, the nearest one first."""
     places = set(schema.places_of(key))
-    places.update(f"{other}.{key}" if other else key for other, name in readers.reads if name == key)
+    places.update(f"{other}.{key}" if other else key for other in readers.nodes_of(key))
     here = f"{node}.{key}" if node else key
     live = [
         place
@@ -27,8 +27,8 @@ def left_behind(readers: Readers, node: str, key: str) -> str | None:
     plan = f"{key}{PLAN}"
     if not readers.of(node, key) or readers.of(node, plan) or readers.lost(f"{node}.{plan}") is not None:
         return None
-    for other, name in readers.reads:
-        if name == plan and other != node and "[" not in other and readers.of(other, key):
+    for other in readers.nodes_of(plan):
+        if other != node and "[" not in other and readers.of(other, key):
             return f"{other}.{key}"
     return None
 

@@ -104,7 +104,26 @@ class Readers:
 
     def writes(self, node: str, key: str) -> list[KeyWrite]:
         """Where code assigns the key itself."""
-        return [w for w in self._flow.writes if (w.node, w.key) == (node, key) and w.path in self.paths]
+        return self._writes.get((node, key), [])
+
+    @cached_property
+    def _writes(self) -> dict[tuple[str, str], list[KeyWrite]]:
+        found: dict[tuple[str, str], list[KeyWrite]] = {}
+        for item in self._flow.writes:
+            if item.path in self.paths:
+                found.setdefault((item.node, item.key), []).append(item)
+        return found
+
+    def nodes_of(self, key: str) -> list[str]:
+        """Nodes that some code reads this key of, in the order the reads were found."""
+        return self._nodes_of.get(key, [])
+
+    @cached_property
+    def _nodes_of(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for node, key in self.reads:
+            found.setdefault(key, []).append(node)
+        return found
 
 
 def ancestors(path: str) -> Iterator[str]:

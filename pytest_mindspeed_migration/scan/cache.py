@@ -38,12 +38,21 @@ class ScanCache:
         self._files[name] = [stamp, to_json(facts)]
         self._changed = True
 
-    def derived(self, cls: type[T], names: list[str], compute: Callable[[], T]) -> T:
-        """A result that follows from these files alone: as kept when none of them has changed, else computed."""
-        if self._path is None:
-            return compute()
+    @property
+    def kept(self) -> bool:
+        """Whether anything is kept at all; without, keys need not be computed."""
+        return self._path is not None
+
+    def stamps_of(self, names: list[str]) -> str:
+        """A key for what follows from these files alone."""
         stamps = [[name, *self._files[name][0]] for name in sorted(names) if name in self._files]
-        key = hashlib.sha256(json.dumps([cls.__name__, stamps]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()
+
+    def derived(self, cls: type[T], key: str, compute: Callable[[], T]) -> T:
+        """A result as kept under a key that changes with everything it follows from, else computed."""
+        if not self.kept:
+            return compute()
+        key = f"{cls.__name__}:{key}"
         if key in self._derived:
             return from_json(cls, self._derived[key])
         result = compute()

@@ -75,7 +75,7 @@ class Project:
         """Close the reading: keep what is new for the next run, with what is derived from all files read."""
         for path, stamp in self._fresh.items():
             self.cache.keep_file(path, stamp, self.modules[path])
-        flow = self.cache.derived(FlowFacts, list(self.modules), derive)
+        flow = self.cache.derived(FlowFacts, self.cache.stamps_of(list(self.modules)), derive)
         self.cache.save()
         return flow
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from ..checks.view import FRAMEWORK
 from ..facts.static import RepoFacts, StaticFacts, TargetFacts
 from .flow.run import follow_configuration
-from .other_stack import other_configs, spreading_modules
+from .framework_files import framework_files
 from .project import Project
-from .targets import Discovery, discover, discover_framework_files
+from .targets import Discovery, discover
 
 ENTRY = "mindspeed_mm/fsdp/train/trainer.py"
 """The trainer of the FSDP2 stack: where a target without a launch script starts."""
@@ -40,11 +40,10 @@ def scan(
     project.read(_registered_elsewhere(facts, project, chosen))
     if everything:
         project.read(project.below("mindspeed_mm/fsdp"))
-        more = discover_framework_files(repo)
+        more = framework_files(project, facts.scripts)
         facts.scripts.update(more.scripts)
         facts.docs.update(more.docs)
-        facts.other_configs = other_configs(repo, facts.scripts, project.core)
-        facts.other_modules = spreading_modules(project, facts.other_configs)
+        facts.other_configs, facts.other_modules = more.other_configs, more.other_modules
     facts.modules = dict(sorted(project.modules.items()))
     facts.flow = project.finish(
         lambda: follow_configuration(repo, facts.modules, facts.files, facts.repo.package, project.core)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import posixpath
 import re
@@ -26,7 +27,7 @@ ALL = "all"
 _SNIFF = 1_000_000  # bytes of a file that are looked at before it is parsed
 _PARALLEL = re.compile(rb"^[\"']?parallel[\"']?[ \t]*:", re.MULTILINE)
 _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt")
-_FOLDERS_OF_DOCS = (EXAMPLES, "docs", "UserGuide", "docker", "mindspeed_mm", "scripts", "tests")
+FOLDERS_OF_DOCS = (EXAMPLES, "docs", "UserGuide", "docker", "mindspeed_mm", "scripts", "tests")
 
 
 @dataclass
@@ -65,7 +66,7 @@ def discover(repo: Path) -> Discovery:
 def discover_framework_files(repo: Path) -> Discovery:
     """Read every launch script and document of `repo` that is not the copy of another project's."""
     found = Discovery()
-    for folder in _FOLDERS_OF_DOCS:
+    for folder in FOLDERS_OF_DOCS:
         for rel in _files(repo, folder):
             if rel.endswith(".sh") and folder in (EXAMPLES, "tests"):
                 found.scripts[rel] = read_script(repo, rel)
@@ -148,12 +149,19 @@ def _head(repo: Path, rel: str) -> bytes:
 
 def _may_have_plan(repo: Path, rel: str) -> bool:
     """A quick look at the text, so that the many other YAML files are not parsed."""
-    head = _head(repo, rel)
+    head = _as_utf8(_head(repo, rel))
     last = head.rfind(b"fsdp_plan")
     if last < 0:
         return False
     section = _PARALLEL.search(head)
     return (section is not None and section.start() < last) or head.lstrip().startswith(b"{")
+
+
+def _as_utf8(head: bytes) -> bytes:
+    """The bytes without the byte order mark an editor has put there; UTF-16, which is reported later, as UTF-8."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return head.decode("utf-16", "ignore").encode("utf-8", "ignore")
+    return head.removeprefix(codecs.BOM_UTF8)
 
 
 def _is_document(name: str) -> bool:

@@ -351,7 +351,7 @@ def test_findings_do_not_depend_on_how_much_was_scanned(tmp_path: Path) -> None:
 
 def test_a_second_scan_takes_unchanged_files_from_the_cache(tmp_path: Path) -> None:
     facts_of(tmp_path)
-    cache = tmp_path / "cache" / "scan.json"
+    cache = tmp_path / "migration-report" / "scan.json"
     first = scan(tmp_path, None, cache)
     kept = cache.read_bytes()
     assert scan(tmp_path, None, cache) == first
