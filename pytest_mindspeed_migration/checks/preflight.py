@@ -60,7 +60,7 @@ def entrypoints_are_there(view: TargetView) -> list[Finding]:
     source = manifest.get("source_repo_path")
     if source is None:
         return [Finding("preflight.source_not_named", path=view.target.manifest, severity="note")]
-    found.extend(_judge_path(view, "source_repo_path", source, "preflight.source"))
+    found.extend(_judge_path(view, "source_repo_path", source, "preflight.asset"))
     if not found:
         for key, value in (manifest.get("source_entrypoints") or {}).items():
             for dotted, path in _written(value, f"source_entrypoints.{key}"):
@@ -70,7 +70,10 @@ def entrypoints_are_there(view: TargetView) -> list[Finding]:
 
 @check("preflight.editable_paths")
 def changes_stay_where_they_may(view: TargetView) -> list[Finding]:
-    """The patterns in `constraints.editable_paths` lie inside the repo, and the target's own files lie inside them."""
+    """The patterns in `constraints.editable_paths` lie inside the repo, and the target's own files lie inside them.
+
+    A plugin that other targets list too was there before this migration: using it changes nothing.
+    """
     constraints = (view.manifest or {}).get("constraints") or {}
     patterns = constraints.get("editable_paths")
     if view.is_framework or not isinstance(patterns, list):
@@ -78,7 +81,9 @@ def changes_stay_where_they_may(view: TargetView) -> list[Finding]:
     found: list[Finding] = []
     for number, pattern in enumerate(patterns):
         found.extend(_judge_pattern(view, f"constraints.editable_paths[{number}]", pattern, constraints))
-    own = [view.target.config, *view.target.scripts, *view.plugins]
+    others = [TargetView(view.facts, other) for other in view.facts.targets if other.name != view.target.name]
+    shared = {plugin for other in others for plugin in other.plugins}
+    own = [view.target.config, *view.target.scripts, *(plugin for plugin in view.plugins if plugin not in shared)]
     for path in dict.fromkeys(posixpath.normpath(path) for path in own if path):
         if not any(covers(pattern, path) for pattern in patterns):
             expected = ", ".join(patterns)
@@ -105,8 +110,10 @@ def _judge_pattern(view: TargetView, key: str, pattern: str, constraints: dict[s
     else:
         known = view.facts.assets.get(f"manifest:{key}")
         if known is not None and not known.exists and known.kind == "path":
-            tops = {posixpath.dirname(path) for path in view.facts.files}
-            yield Finding("preflight.editable_missing", suggestion=near(normal, tops), severity="note", **place)
+            folders = {posixpath.dirname(path) for path in view.facts.files}
+            new = posixpath.dirname(normal) in folders  # a folder that is still to be made, not a misspelt one
+            suggestion = None if new else near(normal, folders)
+            yield Finding("preflight.editable_missing", suggestion=suggestion, severity="note", **place)
 
 
 def _written(value: Any, key: str) -> list[tuple[str, str]]:

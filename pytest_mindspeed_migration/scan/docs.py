@@ -240,7 +240,7 @@ class _Reader:
 
     def _reference(self, text: str, line: int) -> None:
         """A file that a shell command of the document names, from the folder it is in or from the root."""
-        if not re.search(_SUFFIX + "$", text) or repo_paths.is_placeholder(text):
+        if not re.search(_SUFFIX + "$", text) or repo_paths.is_placeholder(text, prose=True):
             return
         path = self._relative(text)
         from_root = repo_paths.resolve(text, "")
@@ -270,7 +270,7 @@ class _Reader:
         in_repo = self._in_repo()
         for match in _PATH.finditer(line.replace("\\_", "_")):
             path = posixpath.normpath(match[1])
-            if path.split("/", 1)[0] not in _PROSE_FOLDERS or repo_paths.is_placeholder(path):
+            if path.split("/", 1)[0] not in _PROSE_FOLDERS or repo_paths.is_placeholder(path, prose=True):
                 continue
             if in_repo or self._names_folder(path):
                 self._note(path, number)
@@ -280,7 +280,7 @@ class _Reader:
             target = match[1]
             if target.endswith(_LINK_SUFFIXES) and "://" not in target and not target.startswith("/"):
                 path = posixpath.normpath(posixpath.join(posixpath.dirname(self.facts.path), target))
-                if not path.startswith("..") and not repo_paths.is_placeholder(path):
+                if not path.startswith("..") and not repo_paths.is_placeholder(path, prose=True):
                     self._note(path, number, kind="link")
 
     def _prose_copy(self, line: str, number: int) -> None:

@@ -16,15 +16,21 @@ MAX_PATH = 1_000
 
 _PLACEHOLDER = re.compile(
     r"[<>${}*?\[\]\x1f]|\.\.\.|(?<![a-z])x{2,}(?![a-z])|(?<![a-z])xb(?![a-z])|(?<![a-z])x{2,}b(?![a-z])"
-    r"|path[/_]to|your[_-]|(?<![a-z])n?umb(?![a-z])|local_path"
-    r"|(?:^|[/_])(?:custom|my|new|model_name|model_id)(?=[/_.])",
+    r"|path[/_]to|your[_-]|(?<![a-z])n?umb(?![a-z])|local_path",
     re.IGNORECASE,
 )
+# Names a guide invents for its example (`my_model.yaml`); in a script of the repo they are names like any other.
+_INVENTED = re.compile(r"(?:^|[/_])(?:custom|my|new|model_name|model_id)(?=[/_.])", re.IGNORECASE)
 
 
-def is_placeholder(path: str) -> bool:
-    """Whether the path is a pattern for the reader to fill in (`qwen3vl_xxB.sh`, `/path/to/x`, `<name>`, `*.json`)."""
-    return _PLACEHOLDER.search(path) is not None
+def is_placeholder(path: str, prose: bool = False) -> bool:
+    """Whether the path is a pattern for the reader to fill in (`qwen3vl_xxB.sh`, `/path/to/x`, `<name>`, `*.json`).
+
+    Args:
+        path: as written.
+        prose: it stands in a document, where an invented name (`my_model.yaml`) is one to fill in too.
+    """
+    return _PLACEHOLDER.search(path) is not None or (prose and _INVENTED.search(path) is not None)
 
 
 def resolve(path: str, cwd: str | None) -> str | None:

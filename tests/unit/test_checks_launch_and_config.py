@@ -289,6 +289,32 @@ def test_editable_paths_are_sane_and_hold_the_targets_files(patterns: list[str],
     assert [message for _, message in said(preflight.changes_stay_where_they_may(view))] == messages
 
 
+def test_a_plugin_that_other_targets_use_is_not_a_change_of_this_one() -> None:
+    manifest = {**MANIFEST, "constraints": {"editable_paths": ["examples"]}}
+    view = view_of({"training": {"plugin": ["mindspeed_mm/fsdp/data/datasets/shared"]}}, manifest=manifest)
+    assert said(preflight.changes_stay_where_they_may(view)) == [("error", "preflight.outside_editable")]
+    other = "examples/other/other.yaml"
+    view.facts.configs[other] = ConfigFacts(other, view.config.data if view.config else None)
+    view.facts.targets.append(TargetFacts("other", other))
+    assert preflight.changes_stay_where_they_may(view) == []
+
+
+def test_a_source_repo_that_is_not_there_is_not_looked_for_inside_itself() -> None:
+    manifest = {**MANIFEST, "source_repo_path": "../src", "source_entrypoints": {"train": "train.py"}}
+    assets = {"manifest:source_repo_path": AssetFacts("../src")}
+    view = view_of(manifest=manifest, assets=assets)
+    assert said(preflight.entrypoints_are_there(view)) == [("error", "preflight.asset_missing")]
+
+
+@pytest.mark.parametrize(("pattern", "near"), [("examples/new", None), ("exampels/toy", "examples/toy")])
+def test_an_editable_folder_still_to_be_made_gets_no_suggestion(pattern: str, near: str | None) -> None:
+    manifest = {**MANIFEST, "constraints": {"editable_paths": [pattern, "examples"]}}
+    assets = {"manifest:constraints.editable_paths[0]": AssetFacts(pattern)}
+    view = view_of(manifest=manifest, assets=assets, files=["examples/README.md", "examples/toy/a.py"])
+    (finding,) = preflight.changes_stay_where_they_may(view)
+    assert (finding.message, finding.suggestion) == ("preflight.editable_missing", near)
+
+
 @pytest.mark.parametrize(
     ("pattern", "path", "inside"),
     [

@@ -102,6 +102,13 @@ def test_missing_files_are_named_where_the_variable_is_set(repo: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["my_vlm", "custom_vlm", "new_vlm"])
+def test_a_model_may_have_a_name_that_a_guide_would_invent(repo: Path, name: str) -> None:
+    (repo / "examples" / name).mkdir()
+    facts = script(repo, f"torchrun {TRAINER} examples/{name}/{name}_cfg.yaml\n", f"examples/{name}/run.sh")
+    assert missing(facts) == {f"examples/{name}/{name}_cfg.yaml": 1}
+
+
 @pytest.mark.parametrize(
     "line",
     [
