@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+MAX_NEAR = 200
+"""Longer names have no near one."""
+
 Level = Literal["error", "note"]
 
 
@@ -51,6 +54,8 @@ class Finding:
 
 def near(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the candidate nearest to `name` ("did you mean"), or None when none is near."""
+    if len(name) > MAX_NEAR:  # no slip of the pen, and comparing costs the square of the length
+        return None
     folded = {str(c).lower(): str(c) for c in candidates}
     hits = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=cutoff)
     return folded[hits[0]] if hits else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Mapping
 from functools import cache
@@ -11,6 +12,12 @@ from .findings import Finding
 from .resources import resource_dir
 
 LANGUAGES = ("en", "zh")
+
+MAX_SHOWN = 2_000
+"""Characters of one value that are shown; the evidence holds the whole of it."""
+
+# Line breaks, terminal control, text direction, halves of surrogates: they change how the text around them is read.
+_HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 class MessageError(LookupError):
@@ -25,11 +32,18 @@ def text(key: str, args: Mapping[str, Any], lang: str = "en") -> str:
     """
     template = _template(key, lang)
     try:
-        return template.format(**args)
+        return template.format(**{name: shown(arg) if isinstance(arg, str) else arg for name, arg in args.items()})
     except (KeyError, IndexError, AttributeError, ValueError) as error:
         raise MessageError(
             f"text {key!r} ({lang}): placeholder {error} cannot be filled from {sorted(args)}"
         ) from error
+
+
+def shown(value: str) -> str:
+    """Text of a target repo as it may stand in a line for people: one line, nothing a terminal obeys, not endless."""
+    if len(value) > MAX_SHOWN:
+        value = f"{value[:MAX_SHOWN]}... ({len(value)})"
+    return _HIDDEN.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), value)
 
 
 def finding_text(finding: Finding, lang: str = "en") -> str:
@@ -50,7 +64,7 @@ def finding_line(finding: Finding, lang: str = "en") -> str:
     if finding.suggestion is not None and "suggestion" not in said:
         hint = text("finding.suggestion", {"suggestion": finding.suggestion}, lang)
         tail = f"{tail}; {hint}" if tail else hint
-    place = " ".join(part for part in (finding.where, finding.yaml_path) if part)
+    place = " ".join(shown(part) for part in (finding.where, finding.yaml_path) if part)
     line = f"{place}: {sentence}" if place else sentence
     return f"{line} ({tail})" if tail else line
 

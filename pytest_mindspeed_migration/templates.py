@@ -8,6 +8,7 @@ from typing import Any
 
 import jinja2
 
+from .messages import shown
 from .resources import resource_dir
 
 
@@ -45,7 +46,7 @@ def literal(value: Any) -> str:
 
 def code(value: Any) -> str:
     """A value as a Markdown code span, whatever backticks, newlines or table bars it holds."""
-    text = re.sub(r"\s+", " ", str(value)).strip().replace("|", "\\|")
+    text = shown(re.sub(r"\s+", " ", str(value)).strip()).replace("|", "\\|")
     if not text:
         return ""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
@@ -57,5 +58,5 @@ def code(value: Any) -> str:
 
 def cell(value: Any) -> str:
     """Text for one line of Markdown: no line breaks, no table bars, no HTML."""
-    text = re.sub(r"\s+", " ", str(value)).strip()
+    text = shown(re.sub(r"\s+", " ", str(value)).strip())
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")

@@ -136,7 +136,7 @@ def _call(node: ast.Call, lookup: Lookup) -> Any:
             return UNKNOWN
         try:
             return bool(value) if name == "bool" else int(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return UNKNOWN
     if name == "getattr" and len(node.args) in (2, 3) and isinstance(node.args[1], ast.Constant):
         owner = dotted_text(node.args[0])

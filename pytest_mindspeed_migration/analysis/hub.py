@@ -49,9 +49,9 @@ def _registered(index: Index, module: ModuleFacts, item: RegistrationFacts) -> R
     return Registered(item.id, ref, module.path, item.line)
 
 
-def find_registered(view: TargetView, register: str, identifier: object) -> Registered | None:
+def find_registered(view: TargetView, register: str, identifier: str | None) -> Registered | None:
     """The object of that id, one below the target's own plugins first."""
-    if not isinstance(identifier, str):
+    if identifier is None:
         return None
     found = registered(view.facts, register).get(identifier, [])
     folders = [entry.replace(".", "/").rstrip("/") + "/" for entry in view.plugins if "/" in entry] + [
@@ -63,12 +63,15 @@ def find_registered(view: TargetView, register: str, identifier: object) -> Regi
 
 def model_of(view: TargetView) -> Registered | None:
     """The registered model of the target."""
-    return find_registered(view, MODELS, view.config.get("model.model_id") if view.config else None)
+    identifier = view.config.string("model.model_id") if view.config else None
+    return find_registered(view, MODELS, identifier)
 
 
 def dataset_of(view: TargetView) -> Registered | None:
     """The registered dataset of the target."""
-    return find_registered(view, DATASETS, view.config.get("data.dataset_param.dataset_type") if view.config else None)
+    return find_registered(
+        view, DATASETS, view.config.string("data.dataset_param.dataset_type") if view.config else None
+    )
 
 
 @per_facts

@@ -13,12 +13,17 @@ from functools import lru_cache
 INDEX = "#"
 """Stands for the index of an element of a list of unknown length."""
 
+_BRACES = re.compile(r"\{([^}]*)\}")
+_DIGITS = re.compile(r"[0-9]+")
+_MAX_DIGITS = 4_000
+"""Longer runs of digits are text: Python does not convert them to numbers."""
+
 
 class PatternError(ValueError):
     """The text is not a pattern; the framework's matcher raises ValueError for it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Token:
     kind: str  # "text" (one character), "any" (*), "one" (?), "number" (braces), "digits" (a written-out index)
     text: str = ""
@@ -45,9 +50,8 @@ class Pattern:
         """The state after more text; empty when no continuation can match."""
         position = 0
         while position < len(text) and states:
-            if text[position].isdigit():
-                run = re.match(r"\d+", text[position:])
-                assert run is not None
+            run = _DIGITS.match(text, position)
+            if run is not None:
                 states = self._digits(states, run.group())
                 position += len(run.group())
             else:
@@ -103,10 +107,8 @@ class Pattern:
         for state in states:
             if state < len(self.tokens):
                 token = self.tokens[state]
-                if token.kind in ("number", "digits"):
-                    number = int(run)
-                    if (token.low is None or number >= token.low) and (token.high is None or number <= token.high):
-                        after.add(state + 1)
+                if token.kind in ("number", "digits") and _in_range(run, token):
+                    after.add(state + 1)
         for state in states:
             single: States = frozenset({state})
             for character in run:
@@ -125,19 +127,20 @@ def compile_pattern(text: str) -> Pattern:
     tokens: list[_Token] = []
     position = 0
     while position < len(text):
-        brace = re.match(r"\{([^}]*)\}", text[position:])
-        digits = re.match(r"\d+", text[position:])
+        brace = _BRACES.match(text, position)
+        digits = _DIGITS.match(text, position)
         if brace:
             tokens.append(_number(brace.group(1)))
             position += len(brace.group())
             continue
-        if digits and _starts_segment(tokens):
+        if digits and len(digits.group()) <= _MAX_DIGITS and _starts_segment(tokens):
             value = int(digits.group())
             tokens.append(_Token("digits", digits.group(), value, value))
             position += len(digits.group())
             continue
-        character = text[position]
-        tokens.append(_Token({"*": "any", "?": "one"}.get(character, "text"), character))
+        token = _character_token(text[position])
+        if token.kind != "any" or not tokens or tokens[-1].kind != "any":  # `**` says what `*` says
+            tokens.append(token)
         position += 1
     return Pattern(text, tuple(tokens))
 
@@ -153,10 +156,26 @@ def overlap(first: Pattern, second: Pattern) -> bool:
 def _number(inner: str) -> _Token:
     if inner == "*":
         return _Token("number")
-    low, dash, high = inner.partition("-")
-    if not dash or not low.strip().isdigit() or not high.strip().isdigit() or int(low) > int(high):
+    try:
+        low, high = (int(bound) for bound in inner.split("-"))
+    except ValueError as error:  # more or fewer than two, no numbers, or longer than Python converts
+        raise PatternError(inner) from error
+    if low > high:
         raise PatternError(inner)
-    return _Token("number", inner, int(low), int(high))
+    return _Token("number", inner, low, high)
+
+
+@lru_cache(maxsize=512)
+def _character_token(character: str) -> _Token:
+    """The token of one character; a long pattern shares them."""
+    return _Token({"*": "any", "?": "one"}.get(character, "text"), character)
+
+
+def _in_range(run: str, token: _Token) -> bool:
+    """Whether a run of digits is a number of the token's range."""
+    if token.low is None or token.high is None:
+        return True
+    return len(run) <= _MAX_DIGITS and token.low <= int(run) <= token.high
 
 
 def _starts_segment(tokens: list[_Token]) -> bool:

@@ -177,5 +177,5 @@ def _registered(view: TargetView) -> list[Registration]:
     plugins = plugins_of(view.facts, view.target.name)
     wanted = {("model", view.target.model_id)}
     if dataset_type_is_used(view) and view.config is not None:
-        wanted |= {("data", view.config.get(path)) for path in DATASET_TYPES}
+        wanted |= {("data", view.config.string(path)) for path in DATASET_TYPES}
     return [item for item in plugins.registrations if (item.kind, item.id) in wanted]

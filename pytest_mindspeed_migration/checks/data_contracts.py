@@ -33,7 +33,7 @@ def dataset_binds(view: TargetView) -> list[Finding]:
         return []
     if view.is_framework:
         named = {
-            config.get("data.dataset_param.dataset_type")
+            config.string("data.dataset_param.dataset_type")
             for config in view.facts.configs.values()
             if isinstance(config.data, dict)
         }
@@ -138,9 +138,9 @@ def _table(facts: StaticFacts) -> dict[str, Ref | None]:
 def _loader_facts(view: TargetView) -> FunctionFacts | None:
     """The framework function that builds the loader for the config's `dataloader_mode`."""
     assert view.config is not None
-    mode = view.config.get("data.dataloader_param.dataloader_mode")
+    mode = view.config.string("data.dataloader_param.dataloader_mode")
     for path, module in view.facts.modules.items():
-        if path.endswith("/dataloader.py") and isinstance(mode, str):
+        if path.endswith("/dataloader.py") and mode is not None:
             for function in module.functions:
                 if function.qualname == f"prepare_{mode}_dataloader":
                     return function

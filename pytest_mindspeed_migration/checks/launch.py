@@ -86,9 +86,9 @@ def world_size_is_consistent(view: TargetView) -> list[Finding]:
     """`WORLD_SIZE` of a script, which its batch arithmetic starts from, is what the launcher starts."""
     found = []
     for script, command in _commands(view):
-        size = _number(script.variables.get("WORLD_SIZE"))
-        per_node = _number(command.options.get("--nproc_per_node"))
-        nodes = _number(command.options.get("--nnodes", "1"))
+        size = number_of(script.variables.get("WORLD_SIZE"))
+        per_node = number_of(command.options.get("--nproc_per_node"))
+        nodes = number_of(command.options.get("--nnodes", "1"))
         if size and per_node and nodes and size != per_node * nodes:
             value, expected = str(size), f"{per_node} x {nodes} = {per_node * nodes}"
             found.append(
@@ -207,5 +207,6 @@ def _clean(path: str) -> str:
     return path.removeprefix("./").replace('"', "")
 
 
-def _number(text: str | None) -> int | None:
+def number_of(text: str | None) -> int | None:
+    """A whole number that a script writes down; None for anything else."""
     return int(text) if text is not None and text.isdecimal() and len(text) < 10 else None

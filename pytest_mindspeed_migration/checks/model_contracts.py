@@ -137,7 +137,7 @@ def _definition(index: Index, item: Registered) -> tuple[str, int]:
 
 def _unused(facts: StaticFacts) -> list[Registered]:
     """Registered models that no config names."""
-    named = {config.get("model.model_id") for config in facts.configs.values() if isinstance(config.data, dict)}
+    named = {config.string("model.model_id") for config in facts.configs.values() if isinstance(config.data, dict)}
     return [
         item
         for identifier, items in registered(facts, "model_register").items()
@@ -150,7 +150,7 @@ def _unused(facts: StaticFacts) -> list[Registered]:
 def forward_inputs(view: TargetView) -> list[Finding]:
     """`forward` takes the keywords of the training step and every key the collator is known to emit."""
     model = model_of(view)
-    if view.is_framework or model is None or model.ref is None or model.ref.kind != "class" or _own_engine(view):
+    if view.is_framework or model is None or model.ref is None or model.ref.kind != "class" or own_engine(view):
         return []
     index = index_of(view.facts)
     method = index.method(model.ref, "forward")
@@ -182,7 +182,7 @@ def _replaced(decorators: list[str]) -> bool:
     return any(text.rsplit(".", 1)[-1] not in KEEP_SIGNATURE for text in decorators)
 
 
-def _own_engine(view: TargetView) -> bool:
+def own_engine(view: TargetView) -> bool:
     """Whether the target's own trainer brings its own training step."""
     trainer = own_trainer(view)
     return trainer is not None and any(

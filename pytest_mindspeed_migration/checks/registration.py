@@ -89,8 +89,7 @@ def _wanted(view: TargetView) -> list[tuple[str, str]]:
 
 
 def _text(view: TargetView, yaml_path: str) -> str | None:
-    value = view.config.get(yaml_path) if view.config else None
-    return value if isinstance(value, str) and value else None
+    return view.config.string(yaml_path) if view.config else None
 
 
 def _id_is_registered(view: TargetView, kind: str, yaml_path: str, level: Level) -> list[Finding]:

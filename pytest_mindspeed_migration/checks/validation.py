@@ -12,6 +12,7 @@ from ..analysis.validation import Refusal, refusal_of
 from ..facts.config import ConfigFacts
 from ..facts.launch import ScriptFacts
 from ..findings import Finding
+from .launch import number_of
 from .registry import check
 from .view import TargetView
 
@@ -103,8 +104,8 @@ def world_size(script: ScriptFacts, config: str) -> int | None:
     for command in script.commands:
         if command.config != config:
             continue
-        ranks = command.options.get("--nproc_per_node", command.options.get("--nproc-per-node", ""))
-        nodes = command.options.get("--nnodes", "1")
-        if ranks.isdigit() and nodes.isdigit():
-            return int(ranks) * int(nodes)
+        ranks = number_of(command.options.get("--nproc_per_node", command.options.get("--nproc-per-node")))
+        nodes = number_of(command.options.get("--nnodes", "1"))
+        if ranks is not None and nodes is not None:
+            return ranks * nodes
     return None

@@ -51,6 +51,11 @@ class ConfigFacts:
             node = node[part]
         return node
 
+    def string(self, yaml_path: str) -> str | None:
+        """The text at a dotted path; None when it is absent, empty or anything but text."""
+        value = self.get(yaml_path)
+        return value if isinstance(value, str) and value else None
+
     def has(self, yaml_path: str) -> bool:
         """Whether the path is written in the file (a null value counts as written)."""
         missing = object()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..catalogue import AREAS
-from ..messages import text
+from ..messages import shown, text
 from ..resources import resource_dir
 from ..yaml_files import load_yaml
 
@@ -21,8 +21,8 @@ def list_targets(targets: Sequence[TargetFacts], lang: str) -> str:
     lines = [text("listing.targets", {}, lang)]
     for target in targets:
         config = target.config or ("" if target.name == "framework" else text("listing.no_config", {}, lang))
-        model = f"  [{target.model_id}]" if target.model_id else ""
-        lines.append(f"  {target.name.ljust(width)}  {config}{model}".rstrip())
+        model = f"  [{shown(target.model_id)}]" if target.model_id else ""
+        lines.append(f"  {target.name.ljust(width)}  {shown(config)}{model}".rstrip())
     return "\n".join(lines) + "\n"
 
 

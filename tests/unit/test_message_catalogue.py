@@ -79,3 +79,17 @@ def test_a_finding_is_one_line_with_place_value_expectation_and_suggestion() -> 
 def test_what_a_sentence_already_says_is_not_said_again() -> None:
     key = next(key for key in sorted(known_keys()) if placeholders(key) == {"value"} and key != "finding.value")
     assert finding_line(Finding(key, value="seen")).count("seen") == 1
+
+
+def test_a_finding_is_one_line_that_no_terminal_obeys_whatever_the_repo_holds() -> None:
+    odd = "k\x1b[31m\n\r\u202ey\u2028\ud83d"
+    finding = Finding("suite.test_error", {"error": odd}, path=odd, yaml_path=odd, value=odd, suggestion=odd)
+    for lang in ("en", "zh"):
+        line = finding_line(finding, lang)
+        assert line.splitlines() == [line]
+        assert line.count("k\\x1b[31m\\n\\r\\u202ey\\u2028\\ud83d") == 5
+        assert not set(line) & set(odd.replace("k", "").replace("y", "").replace("[31m", ""))
+
+
+def test_a_value_without_end_is_cut_where_it_is_shown() -> None:
+    assert len(finding_line(Finding("suite.test_error", {"error": "x"}, value="v" * 1_000_000))) < 10_000

@@ -48,3 +48,21 @@ def test_a_prefix_that_no_continuation_can_match_is_known_at_once():
 def test_ranges_that_do_not_meet_do_not_match_the_same_module():
     assert not overlap(compile_pattern("layers.{0-3}"), compile_pattern("layers.{4-7}"))
     assert overlap(compile_pattern("layers.{0-3}"), compile_pattern("layers.{*}"))
+
+
+@pytest.mark.parametrize("pattern", ["layers.{\u00b2-\u00b3}", "layers.{0-" + "9" * 5000 + "}"])
+def test_braces_with_what_python_cannot_convert_are_refused_as_the_framework_refuses_them(pattern):
+    with pytest.raises(PatternError):
+        compile_pattern(pattern)
+
+
+def test_digits_that_are_no_numbers_are_text():
+    assert compile_pattern("layer\u00b2").matches("layer\u00b2")
+    assert compile_pattern("layers." + "9" * 5000).matches("layers." + "9" * 5000)
+    assert not compile_pattern("layers.{0-3}").matches("layers." + "9" * 5000)
+
+
+def test_a_long_run_of_stars_costs_no_more_than_one():
+    pattern = compile_pattern("*" * 100_000 + ".fc")
+    assert len(pattern.tokens) == 4
+    assert pattern.matches("a.fc")

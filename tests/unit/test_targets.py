@@ -52,6 +52,13 @@ def test_a_target_has_its_scripts_trainer_documents_and_model_id(repo: Path) -> 
     assert solo.docs == ["examples/solo/README.md", "examples/solo/requirements.txt"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_byte_order_mark_does_not_hide_a_target(repo: Path, encoding: str) -> None:
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    write(repo, "examples/marked/marked.yaml", (mark + PLAN.format("marked")).encode(encoding))
+    assert "marked" in names(repo)
+
+
 def test_a_script_elsewhere_that_starts_the_config_belongs_to_it(repo: Path) -> None:
     write(repo, "examples/all/go.sh", f"CONFIG=examples/solo/solo_config.yaml\ntorchrun {TRAINER} $CONFIG\n")
     (solo,) = [target for target in discover(repo).targets if target.name == "solo"]
