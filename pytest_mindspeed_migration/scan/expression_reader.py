@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
+from typing import Any
 
 from ..facts.source import CallFacts
 from .expressions import dotted, string_of
@@ -13,11 +15,22 @@ SETS_ATTRIBUTE = {"register_buffer", "register_parameter", "add_module", "regist
 _OWN_NAMES = ("__package__", "__name__")
 
 
+_NO_EXPRESSIONS = {"ctx", "op", "ops", "id", "attr", "arg", "kind", "conversion", "is_async", "type_comment"}
+
+
+@cache
+def _children_of(kind: Any) -> tuple[str, ...]:
+    """The fields of a kind of node that hold expressions; the parameters of a lambda are none."""
+    if kind is ast.Lambda:
+        return ("body",)
+    return tuple(name for name in kind._fields if name not in _NO_EXPRESSIONS)
+
+
 class ExpressionReader(Reading):
     """Reads expressions; the statements around them are read by the class built on this one."""
 
     def _expression(self, root: ast.expr) -> None:
-        stack: list[ast.AST] = [root]
+        stack: list[ast.AST | None] = [root]
         keys, state = self.facts.keys_read, self._function
         receiver = state.receiver if state else None
         while stack:
@@ -42,7 +55,7 @@ class ExpressionReader(Reading):
                 else:
                     stack.append(value)
                 continue
-            if kind is ast.Name:
+            if kind is ast.Name or node is None:
                 continue
             if kind is ast.Constant:
                 assert isinstance(node, ast.Constant)
@@ -67,13 +80,12 @@ class ExpressionReader(Reading):
             elif kind is ast.NamedExpr:
                 assert isinstance(node, ast.NamedExpr)
                 self._target(node.target)
-            stack.extend(
-                child
-                for name in node._fields
-                for value in (getattr(node, name, None),)
-                for child in (value if type(value) is list else (value,))
-                if isinstance(child, (ast.expr, ast.keyword, ast.comprehension))
-            )
+            for name in _children_of(kind):
+                child = getattr(node, name, None)
+                if type(child) is list:
+                    stack.extend(child)
+                elif child is not None:
+                    stack.append(child)
 
     def _call(self, node: ast.Call) -> None:
         callee = dotted(node.func)
