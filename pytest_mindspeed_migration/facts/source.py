@@ -62,6 +62,10 @@ class FunctionFacts:
     exits: dict[str, int] = field(default_factory=dict)  # tests of `if ...: return`, in functions that get a plan
     prefetches: dict[str, int] = field(default_factory=dict)  # modules FSDP2 prefetch hooks name -> line
     dict_keys: list[str] | None = None  # keys of the returned dict, when every return is a literal one
+    returned: list[str] = field(default_factory=list)  # of a `forward`: callees of what it returns, "tuple", "?"
+    result_reads: dict[str, dict[str, int]] = field(
+        default_factory=dict
+    )  # callee of a model call -> attributes read on its result, unguarded -> line
 
 
 @dataclass

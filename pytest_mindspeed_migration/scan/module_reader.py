@@ -15,6 +15,7 @@ from .fields import fields_of, pydantic_extra
 from .notes import condition_flags
 from .reading import FunctionState
 from .registrations import collator_table, decorator_registration, statement_registration
+from .results import attributes_of_results, returned
 from .validation import validation_of
 
 ATTRIBUTE_ERRORS = {"AttributeError", "Exception", "BaseException"}
@@ -106,6 +107,10 @@ class ModuleReader(ExpressionReader):
         self._guard, self._conditions, self._import_guard = outer_guard, outer_conditions, outer_import_guard
         self._scope.pop()
         facts.keys = sorted(state.keys)
+        if node.name == "forward":
+            facts.returned = returned(node)
+        if any(call.double_star and call.callee.endswith("model") for call in state.calls):
+            facts.result_reads = attributes_of_results(node)
         self._keep_calls(state, outer_function)
 
     def _keep_calls(self, state: FunctionState, outer: FunctionState | None) -> None:
