@@ -1,4 +1,4 @@
-"""Finds the migration targets of a repo: every example YAML with a `parallel.fsdp_plan`, its scripts and READMEs."""
+"""Finds the migration targets of a repo: every example YAML of the FSDP2 stack, its scripts and READMEs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ EXAMPLES = "examples"
 ALL = "all"
 
 _SNIFF = 1_000_000  # bytes of a file that are looked at before it is parsed
-_PARALLEL = re.compile(rb"^[\"']?parallel[\"']?[ \t]*:", re.MULTILINE)
+_MARKS = (("parallel", "fsdp_plan"), ("training", "plugin"))
+"""Section and key of which an FSDP2 config has at least one: the plan has defaults, and plugins are imported by it."""
 _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt")
 FOLDERS_OF_DOCS = (EXAMPLES, "docs", "UserGuide", "docker", "mindspeed_mm", "scripts", "tests")
 
@@ -43,15 +44,15 @@ class Discovery:
 def discover(repo: Path) -> Discovery:
     """Find all targets of `repo` with their configs, launch scripts and documents.
 
-    A YAML that cannot be read or parsed is a target when its text has an `fsdp_plan` below `parallel`: its faults are
-    in its `ConfigFacts.problems`, and the other targets are found all the same.
+    A YAML that cannot be read or parsed is a target when its text has the keys of one (`_MARKS`): its faults are in
+    its `ConfigFacts.problems`, and the other targets are found all the same.
     """
     found = Discovery()
     files = list(_files(repo, EXAMPLES))
     for rel in files:
-        if rel.endswith((".yaml", ".yml")) and _may_have_plan(repo, rel):
+        if rel.endswith((".yaml", ".yml")) and _may_be_target(repo, rel):
             config = read_config(repo, rel)
-            if config.data is None or config.has("parallel.fsdp_plan"):
+            if config.data is None or any(config.has(f"{section}.{key}") for section, key in _MARKS):
                 found.configs[rel] = config
     folders = {posixpath.dirname(rel) for rel in found.configs}
     _read_scripts(repo, files, folders, found)
@@ -147,14 +148,19 @@ def _head(repo: Path, rel: str) -> bytes:
         return b""
 
 
-def _may_have_plan(repo: Path, rel: str) -> bool:
+def _may_be_target(repo: Path, rel: str) -> bool:
     """A quick look at the text, so that the many other YAML files are not parsed."""
     head = _as_utf8(_head(repo, rel))
-    last = head.rfind(b"fsdp_plan")
+    return any(_may_have(head, section.encode(), key.encode()) for section, key in _MARKS)
+
+
+def _may_have(head: bytes, section: bytes, key: bytes) -> bool:
+    """Whether the key stands somewhere below the section, or in a YAML that is written as one flow mapping."""
+    last = head.rfind(key)
     if last < 0:
         return False
-    section = _PARALLEL.search(head)
-    return (section is not None and section.start() < last) or head.lstrip().startswith(b"{")
+    found = re.search(rb"^[\"']?" + section + rb"[\"']?[ \t]*:", head, re.MULTILINE)
+    return (found is not None and found.start() < last) or head.lstrip().startswith(b"{")
 
 
 def _as_utf8(head: bytes) -> bytes:

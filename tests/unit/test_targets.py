@@ -100,6 +100,12 @@ def test_a_broken_config_is_a_target_with_problems_and_does_not_hide_the_others(
     assert found.configs["examples/broken/broken.yaml"].problems
 
 
+def test_a_config_that_leaves_the_plan_to_its_defaults_is_known_by_its_plugins(repo: Path) -> None:
+    write(repo, "examples/bare/bare.yaml", "parallel:\n  recompute: false\ntraining:\n  plugin: [a/b]\n")
+    write(repo, "examples/other/other.yaml", "training:\n  lr: 1\nplugin: [a/b]\n")
+    assert names(repo) == ["bare", "many_4B_config", "many_9B_config", "solo"]
+
+
 def test_pipes_loops_and_other_files_do_not_disturb(repo: Path) -> None:
     os.mkfifo(repo / "examples/pipe.yaml")
     os.symlink("self.yaml", repo / "examples/self.yaml")
