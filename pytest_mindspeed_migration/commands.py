@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -72,6 +73,7 @@ def _generate(options: Options) -> int:
     from .catalogue import load_catalogue
     from .suite import write_suites
 
+    options = target_repo.judging_the_announced(options)
     assert options.generate is not None
     manifest = target_repo.read_manifest(options)
     loaded = target_repo.load(options, manifest, None)
@@ -83,7 +85,14 @@ def _generate(options: Options) -> int:
         raise UsageProblem("usage.cannot_write", path=str(options.generate), error=str(error)) from error
     for suite in written:
         print(text("session.generated", {"path": suite.path, "target": suite.target}, options.lang))
+    print(text("session.run_generated", {"command": _command_for(options)}, options.lang))
     return 0
+
+
+def _command_for(options: Options) -> str:
+    """The command line that runs what was generated."""
+    place = [] if options.repo_typed or options.facts or options.repo is None else [f"--migrate-repo={options.repo}"]
+    return shlex.join(["pytest", str(options.generate), *options.typed, *place])
 
 
 def _export(options: Options) -> int:

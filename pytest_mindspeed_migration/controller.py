@@ -43,12 +43,16 @@ class Controller(Session):
         Raises:
             UsageProblem: for a mistake of the user.
         """
+        from . import target_repo
+
         given = self._given_paths()
         named = find_suites(given)
         if not self.options.targets and not named:
-            if self._asked_on_command_line():
+            if not self._asked_on_command_line():
+                return False
+            self.options = target_repo.judging_the_announced(self.options)
+            if not self.options.targets:
                 raise UsageProblem("usage.no_target")
-            return False
         folder = self._folder("migrate-suite")
         kept = [suite for suite in named if folder not in suite.path.parents]  # what was rendered before is renewed
         self._load(named)

@@ -89,9 +89,9 @@ def select(
     from .scan import targets
 
     known = [target for target in known if target.name != FRAMEWORK]
-    announced = ((manifest or {}).get("model_identity") or {}).get("name")
-    if announced and options.manifest is not None:
-        known = _announce(known, str(announced), str(options.manifest))
+    name = announced(manifest)
+    if name and options.manifest is not None:
+        known = _announce(known, name, _shown_path(options.manifest, repo_path(options)))
     chosen: list[str] = []
     for name in names:
         if name == ALL:
@@ -108,6 +108,30 @@ def select(
     if ALL in names or FRAMEWORK in names:
         ordered.append(TargetFacts(name=FRAMEWORK, config=None))
     return ordered
+
+
+def announced(manifest: dict[str, Any] | None) -> str | None:
+    """The target a manifest names."""
+    name = ((manifest or {}).get("model_identity") or {}).get("name")
+    return str(name) if name else None
+
+
+def judging_the_announced(options: Options) -> Options:
+    """The options with the target their manifest names, when they name none themselves.
+
+    Raises:
+        UsageProblem: when the manifest cannot be read or is not valid.
+    """
+    name = None if options.targets else announced(read_manifest(options))
+    return replace(options, targets=(name,)) if name else options
+
+
+def _shown_path(path: Path, repo: Path | None) -> str:
+    """A path as findings show it: from the root of the repo, when it lies inside."""
+    try:
+        return path.resolve().relative_to(repo.resolve()).as_posix() if repo is not None else str(path)
+    except (OSError, ValueError):
+        return str(path)
 
 
 def _announce(known: list[TargetFacts], name: str, manifest: str) -> list[TargetFacts]:

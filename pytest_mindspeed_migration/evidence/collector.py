@@ -14,6 +14,7 @@ from .redact import redact, redact_all
 
 JOURNAL = "evidence.jsonl"
 EXCERPT_LINES = 20
+_HEAD_LINES = 8  # of an excerpt: the command and the first findings; the rest is the end, where a traceback stands
 
 
 class Collector:
@@ -83,5 +84,11 @@ def _write_log(folder: Path, contract: str, log: str) -> dict[str, Any]:
     return {
         "path": path.relative_to(folder).as_posix() if path is not None else None,
         "sha256": hashlib.sha256(encode(log)).hexdigest(),
-        "excerpt": "\n".join(lines[-EXCERPT_LINES:]),
+        "excerpt": "\n".join(lines if path is None else _excerpt(lines)),
     }
+
+
+def _excerpt(lines: list[str]) -> list[str]:
+    tail = EXCERPT_LINES - _HEAD_LINES - 1
+    left_out = f"... ({len(lines) - _HEAD_LINES - tail} lines)"
+    return [*lines[:_HEAD_LINES], left_out, *lines[-tail:]]

@@ -20,6 +20,7 @@ class Gate:
 
     Attributes:
         failed: contracts that failed, are unproven, or are blocked.
+        blocked: those of them that are blocked.
         missing: contracts that did not run, or passed only at a level that does not decide.
     """
 
@@ -28,6 +29,7 @@ class Gate:
     passed: tuple[str, ...]
     failed: tuple[str, ...]
     missing: tuple[str, ...]
+    blocked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,4 +69,5 @@ def _gate(name: str, records: Sequence[Mapping[str, Any]], catalogue: Catalogue)
         status = "incomplete" if ran else "not_run"
     else:
         status = "passed" if passed else "not_run"  # a gate without contracts proves nothing
-    return Gate(name, status, tuple(passed), tuple(failed), tuple(missing))
+    blocked = tuple(record["id"] for record in records if record["id"] in failed and record["status"] == "blocked")
+    return Gate(name, status, tuple(passed), tuple(failed), tuple(missing), blocked)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..evidence.record import owner_of, recheck_command
 from ..evidence.redact import redact
-from ..messages import finding_line, text
+from ..messages import finding_line
+from .texts import labelled
 
 if TYPE_CHECKING:
     from ..catalogue import Contract
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 def failure_text(verdict: Verdict, contract: Contract, target: str, options: Options) -> str:
     """Return the lines a failed contract is shown with."""
     lang = options.lang
-    owner = owner_of(contract, verdict.findings)
-    lines = [f"{contract.id}: {contract.title[lang]} [{contract.severity}, {text('report.owner', {}, lang)}: {owner}]"]
+    owner = labelled("report.owner", owner_of(contract, verdict.findings), lang)
+    lines = [f"{contract.id}: {contract.title[lang]} [{contract.severity}, {owner}]"]
     lines += ["  " + finding_line(finding, lang) for finding in verdict.findings if finding.fails]
     notes = [finding for finding in verdict.findings if not finding.fails]
-    lines += [f"  {text('report.note', {}, lang)}: {finding_line(note, lang)}" for note in notes]
-    lines += [f"  {text('report.fix', {}, lang)}: {action}" for action in contract.fix[lang]]
-    lines.append(f"  {text('report.recheck', {}, lang)}: {recheck_command(contract, target, options)}")
+    lines += [f"  {labelled('report.note', finding_line(note, lang), lang)}" for note in notes]
+    lines += [f"  {labelled('report.fix', action, lang)}" for action in contract.fix[lang]]
+    lines.append(f"  {labelled('report.recheck', recheck_command(contract, target, options), lang)}")
     return redact("\n".join(lines))

@@ -84,6 +84,8 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
                 "area": contract.area,
                 "title": contract.title[lang],
                 "why": contract.why[lang],
+                "undecided": record["status"] == "passed" and record["level"] != contract.decisive_level,
+                "symptom": _symptom(record, lang),
                 "status_text": text(f"status.{record['status']}", {}, lang),
                 "owner_text": text(f"owner.{record['owner']}", {}, lang),
                 "gate_text": text(f"gate.{record['gate']}", {}, lang),
@@ -106,7 +108,8 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
                 "name": text(f"gate.{gate.name}", {}, lang),
                 "status": text(f"status.{gate.status}", {}, lang),
                 "passed": gate.passed,
-                "failed": gate.failed,
+                "failed": [contract for contract in gate.failed if contract not in gate.blocked],
+                "blocked": len(gate.blocked),
                 "missing": gate.missing,
             }
             for gate in result.acceptance.gates
@@ -120,6 +123,14 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
         "unproven": [row for row in rows if row["status"] in ("blocked", "not_run", "unproven")],
         "counts": counts(result.records),
     }
+
+
+def _symptom(record: dict[str, Any], lang: str) -> str:
+    """The first error with its place, and how many there are besides; without one, why the contract has its status."""
+    errors = [item["line_text"] for item in record["findings"] if item["severity"] == "error"]
+    if not errors:
+        return str(record["reason"] or "")
+    return str(errors[0]) + (text("report.and_more", {"count": len(errors) - 1}, lang) if errors[1:] else "")
 
 
 def _render(name: str, values: dict[str, Any], path: Path, lang: str) -> None:

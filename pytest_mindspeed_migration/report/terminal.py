@@ -9,7 +9,7 @@ from ..checks.view import FRAMEWORK
 from ..evidence.collector import folder_name
 from ..messages import text
 from .files import REPORT
-from .texts import counts, first_line
+from .texts import counts, first_line, labelled
 
 if TYPE_CHECKING:
     from ..catalogue import Catalogue
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FEW_TARGETS = 3
 """Up to so many targets are shown in full; more get a line each, with what failed."""
 _SHOWN = {True: 5, False: 2}  # findings of one contract, in full and in short
+_SHOWN_NOTES = 3
 
 
 def write_checklist(
@@ -46,18 +47,16 @@ def write_checklist(
 def _write_target(reporter: Any, result: TargetResult, catalogue: Catalogue, options: Options, full: bool) -> None:
     lang = options.lang
     reporter.write_line(f"{result.target.name}: {first_line(result, lang)}", bold=True)
-    not_run = []
     for record in result.records:
-        if record["status"] == "not_run":
-            not_run.append(record["id"])
-        elif record["status"] != "passed" and (full or record["status"] != "blocked"):
+        if record["status"] in ("failed", "unproven"):
             for line in _lines(record, catalogue, lang, full):
                 reporter.write_line(line)
     if full:
+        for line in [*_blocked(result.records, lang), *_notes(result, lang)]:
+            reporter.write_line(f"  {line}")
         reporter.write_line(f"  {text('report.counts', counts(result.records), lang)}")
-        if not_run:
-            values = {"count": len(not_run), "contracts": ", ".join(not_run)}
-            reporter.write_line(f"  {text('report.not_run_line', values, lang)}")
+        for line in _not_run(result.records, lang):
+            reporter.write_line(f"  {line}")
 
 
 def _lines(record: dict[str, Any], catalogue: Catalogue, lang: str, full: bool) -> Iterator[str]:
@@ -69,12 +68,54 @@ def _lines(record: dict[str, Any], catalogue: Catalogue, lang: str, full: bool) 
     for item in errors[: _SHOWN[full]]:
         yield f"      {item['line_text']}"
     if len(errors) > _SHOWN[full]:
-        path = f"{folder_name(record['target'])}/{REPORT}"
-        yield f"      {text('report.more', {'count': len(errors) - _SHOWN[full], 'path': path}, lang)}"
-    if record["fix_actions"] and full:
-        yield f"      {text('report.next', {}, lang)}: {record['fix_actions'][0]}"
-    if record["status"] in ("failed", "unproven"):
-        yield f"      {text('report.recheck', {}, lang)}: {record['recheck_command']}"
+        yield f"      {_more(len(errors) - _SHOWN[full], record['target'], lang)}"
+    for action in record["fix_actions"] if full else ():
+        yield f"      {labelled('report.next', action, lang)}"
+    yield f"      {labelled('report.recheck', record['recheck_command'], lang)}"
+
+
+def _blocked(records: Sequence[dict[str, Any]], lang: str) -> Iterator[str]:
+    """One line for all that the same failures hold up: of a chain of blocked contracts, the failures it starts from."""
+    blocked_by = {record["id"]: record["blocked_by"] for record in records if record["status"] == "blocked"}
+
+    def causes(contract: str) -> dict[str, None]:
+        if contract not in blocked_by:
+            return {contract: None}
+        return {cause: None for blocker in blocked_by[contract] for cause in causes(blocker)}
+
+    held_up: dict[tuple[str, ...], list[str]] = {}
+    for contract in blocked_by:
+        held_up.setdefault(tuple(causes(contract)), []).append(contract)
+    for blockers, contracts in held_up.items():
+        values = {"count": len(contracts), "blockers": ", ".join(blockers), "contracts": ", ".join(contracts)}
+        yield f"[{text('status.blocked', {}, lang)}] {text('report.blocked_line', values, lang)}"
+
+
+def _notes(result: TargetResult, lang: str) -> Iterator[str]:
+    notes = [
+        f"[{text('report.note', {}, lang)}] {record['id']}: {item['line_text']}"
+        for record in result.records
+        for item in record["findings"]
+        if item["severity"] == "note"
+    ]
+    yield from notes[:_SHOWN_NOTES]
+    if len(notes) > _SHOWN_NOTES:
+        yield _more(len(notes) - _SHOWN_NOTES, result.target.name, lang)
+
+
+def _not_run(records: Sequence[dict[str, Any]], lang: str) -> Iterator[str]:
+    """What this installation cannot judge, by name; what was only not selected (a recheck with -k), as a number."""
+    not_selected = text("outcome.not_selected", {}, lang)
+    not_run = [record for record in records if record["status"] == "not_run"]
+    named = [record["id"] for record in not_run if record["reason"] != not_selected]
+    if named:
+        yield text("report.not_run_line", {"count": len(named), "contracts": ", ".join(named)}, lang)
+    if len(named) < len(not_run):
+        yield text("report.not_selected_line", {"count": len(not_run) - len(named)}, lang)
+
+
+def _more(count: int, target: str, lang: str) -> str:
+    return text("report.more", {"count": count, "path": f"{folder_name(target)}/{REPORT}"}, lang)
 
 
 def _fails(result: TargetResult) -> bool:

@@ -29,12 +29,19 @@ def first_line(result: TargetResult, lang: str) -> str:
 
 def gate_line(gate: Gate, lang: str) -> str:
     """The state of a gate in a few words."""
-    values = {
-        "gate": text(f"gate.{gate.name}", {}, lang),
-        "failed": len(gate.failed),
+    numbers = {
+        "failed": len(gate.failed) - len(gate.blocked),
+        "blocked": len(gate.blocked),
         "missing": len(gate.missing),
     }
+    counted = [text(f"report.number_{name}", {"count": count}, lang) for name, count in numbers.items() if count]
+    values = {"gate": text(f"gate.{gate.name}", {}, lang), "numbers": ("，" if lang == "zh" else ", ").join(counted)}
     return text(f"report.gate_{gate.status}", values, lang)
+
+
+def labelled(key: str, value: str, lang: str) -> str:
+    """`next: do this`, with the colon of the language."""
+    return f"{text(key, {}, lang)}{'：' if lang == 'zh' else ': '}{value}"
 
 
 def counts(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:

@@ -71,7 +71,9 @@ def test_a_check_that_breaks_fails_its_own_contract_and_leaves_the_traceback_in_
     assert [contract for contract, status in statuses.items() if status == "failed"] == ["code.calls"]
     result.stdout.fnmatch_lines(["*internal error of the check*RuntimeError: broken check*"])
     result.stdout.no_fnmatch_line("*Traceback*")
-    assert "Traceback" in project.read("alpha/logs/code.calls.log")
+    (command,) = [one for one in project.evidence("alpha")["commands"] if one["name"] == "code.calls@static"]
+    log = project.path / "migration-report" / "alpha" / (command["log"]["path"] or "evidence.json")
+    assert "Traceback" in log.read_text(encoding="utf-8")
 
 
 def test_a_green_test_without_evidence_counts_as_failed(project: Project, mode: tuple[str, ...]) -> None:
@@ -151,3 +153,42 @@ def test_many_targets_get_a_line_each_and_only_failing_contracts_are_listed(proj
     assert out.count("33 passed") or out.count(" passed, 0 failed") == 5
     assert out.count("[failed] config.linkage") == 1
     assert "not run: preflight" not in out
+
+
+def test_what_one_failure_holds_up_is_one_line_that_names_the_cause(project: Project) -> None:
+    project.facts({"alpha": {"preflight.repo": "error"}})
+    out = project.run("--migrate-target=alpha").stdout
+    out.fnmatch_lines(
+        ["*functional gate failed (1 failing, * blocked, * not proven); reliability gate failed (* blocked*"]
+    )
+    (line,) = [line for line in out.lines if "[blocked]" in line]
+    assert "until preflight.repo passes: " in line
+    assert "model.from_pretrained" in line
+
+
+def test_a_recheck_counts_what_it_left_out_and_says_so(project: Project) -> None:
+    project.facts({"alpha": {}})
+    out = project.run("--migrate-target=alpha", "-k", "test_config_linkage").stdout
+    out.fnmatch_lines(["  * not selected in this run; *without -k*"])
+    out.no_fnmatch_line("*not run: preflight*")
+
+
+def test_notes_are_in_the_checklist_of_few_targets(project: Project) -> None:
+    project.facts({"alpha": dict.fromkeys(("config.assets", "config.linkage", "code.names", "code.calls"), "note")})
+    out = project.run("--migrate-target=alpha").stdout
+    assert len([line for line in out.lines if line.startswith("  [note] ")]) == 3
+    out.fnmatch_lines(["  ... and 1 more in alpha/verification_report.md"])
+
+
+def test_a_failed_case_names_its_place_and_how_many_there_are(project: Project) -> None:
+    project.facts({"alpha": {"config.linkage": "error"}})
+    project.run("--migrate-target=alpha")
+    assert "- symptom: examples/alpha/alpha.yaml:7 a.b: " in project.read("alpha/failed_cases.md")
+
+
+def test_the_report_marks_what_passed_below_the_level_that_decides(project: Project) -> None:
+    project.facts({"alpha": {}})
+    project.run("--migrate-target=alpha")
+    report = project.read("alpha/verification_report.md")
+    assert "| config.linkage | passed | static* |" in report
+    assert "| config.launch_script | passed | static |" in report

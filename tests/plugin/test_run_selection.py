@@ -121,6 +121,7 @@ def test_the_id_of_a_generated_test_can_be_given_as_pytest_prints_it(project: Pr
         (["--migrate-target=alpha", "--migrate-out="], "*--migrate-out needs a path*"),
         (["--migrate-target=alpha", "--migrate-manifest=none.yaml"], "*none.yaml*"),
         (["--migrate-target=alpha", "--migrate-export-facts=conftest.py/x"], "*cannot be written*"),
+        (["--migrate-manifest=none.yaml"], "*none.yaml*"),
         (["--migrate-require-accepted"], "*nothing to judge*--migrate-target*"),
         (["--migrate-explain=config.linkaje"], "*config.linkaje (config.linkage?)*"),
         (["--migrate-target=alpha", "--migrate-facts=conftest.py"], "*is not an export of facts*"),
@@ -135,6 +136,22 @@ def test_wrong_use_is_one_sentence_and_the_usage_exit_code(project: Project, arg
     assert len(errors) == 1, errors
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
     result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_a_manifest_alone_judges_the_migration_it_names_and_no_other(project: Project) -> None:
+    project.facts()
+    (project.path / "migration.yaml").write_text("model_identity: {name: my_vlm}\n", encoding="utf-8")
+    result = project.run("--migrate-manifest=migration.yaml", "--migrate-generate=kept")
+    assert result.ret == 0
+    assert [path.name for path in (project.path / "kept").iterdir()] == ["test_migrate_my_vlm.py"]
+    project.run("--migrate-manifest=migration.yaml")
+    assert [path.name for path in (project.path / "migration-report").iterdir()] == ["my_vlm"]
+    assert project.evidence("my_vlm")["target"]["name"] == "my_vlm"
+
+
+def test_an_unknown_target_names_the_way_to_start_a_migration(project: Project) -> None:
+    project.facts({"alpha": {}})
+    project.run("--migrate-target=my_vlm").stderr.fnmatch_lines(["ERROR: *my_vlm*--migrate-manifest=FILE*"])
 
 
 def test_an_export_of_another_format_is_refused(project: Project) -> None:

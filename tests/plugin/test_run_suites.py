@@ -21,7 +21,9 @@ def test_a_kept_suite_is_what_runs(project: Project, mode: tuple[str, ...]) -> N
     project.facts()
     result = project.run("--migrate-target=alpha", "--migrate-generate=kept")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["wrote *test_migrate_alpha.py (alpha)"])
+    result.stdout.fnmatch_lines(
+        ["wrote *test_migrate_alpha.py (alpha)", "run with: pytest *kept --migrate-facts=facts.json"]
+    )
     assert [path.name for path in (project.path / "kept").iterdir()] == ["test_migrate_alpha.py"]
     result = project.run("kept", "-v", *mode)
     assert result.ret == 0

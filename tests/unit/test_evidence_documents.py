@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from pytest_mindspeed_migration.catalogue import load_catalogue
-from pytest_mindspeed_migration.evidence.collector import JOURNAL, Collector, folder_name
+from pytest_mindspeed_migration.evidence.collector import EXCERPT_LINES, JOURNAL, Collector, folder_name
 from pytest_mindspeed_migration.evidence.document import schema
 from pytest_mindspeed_migration.evidence.record import owner_of, require_plain
 from pytest_mindspeed_migration.evidence.schema import MismatchError, check
@@ -168,6 +168,15 @@ def test_the_collector_journals_each_record_as_it_happens_and_clears_what_is_old
     assert not old.exists()
     collector.close("t")
     assert not (tmp_path / "t" / JOURNAL).exists()
+
+
+def test_an_excerpt_of_a_long_log_has_its_first_and_its_last_lines(tmp_path: Path) -> None:
+    collector = Collector(tmp_path)
+    lines = [f"line {number}" for number in range(50)]
+    collector.add(_record("t", "a.b", run={"log": "\n".join(lines), "command": "c"}))
+    excerpt = collector.records("t")["a.b"]["run"]["log"]["excerpt"].splitlines()
+    assert len(excerpt) == EXCERPT_LINES
+    assert (excerpt[0], excerpt[8], excerpt[-1]) == ("line 0", "... (31 lines)", "line 49")
 
 
 def test_a_log_that_the_record_holds_whole_has_no_file(tmp_path: Path) -> None:
