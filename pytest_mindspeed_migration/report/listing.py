@@ -9,6 +9,7 @@ from ..catalogue import AREAS
 from ..messages import shown, text
 from ..resources import resource_dir
 from ..yaml_files import load_yaml
+from .texts import labelled
 
 if TYPE_CHECKING:
     from ..catalogue import Catalogue, Contract
@@ -46,7 +47,7 @@ def explain(contract: Contract, lang: str) -> str:
     facts = {
         "proves": contract.proves[lang],
         "why": contract.why[lang],
-        "owner": contract.owner,
+        "owner": text(f"owner.{contract.owner}", {}, lang),
         "gate": text(f"gate.{contract.gate}", {}, lang),
         "severity": contract.severity,
         "levels": ", ".join(contract.levels),
@@ -54,6 +55,6 @@ def explain(contract: Contract, lang: str) -> str:
         "symptoms": "; ".join(symptoms[name]["text"][lang] for name in contract.symptoms),
     }
     lines = [f"{contract.id}: {contract.title[lang]}"]
-    lines += [f"  {text(f'explain.{name}', {}, lang)}: {value}" for name, value in facts.items() if value]
-    lines += [f"  {text('explain.fix', {}, lang)}: {action}" for action in contract.fix[lang]]
+    lines += [f"  {labelled(f'explain.{name}', value, lang)}" for name, value in facts.items() if value]
+    lines += [f"  {labelled('explain.fix', action, lang)}" for action in contract.fix[lang]]
     return "\n".join(lines)
