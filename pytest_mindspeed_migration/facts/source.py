@@ -128,6 +128,19 @@ class StepFacts:
 
 
 @dataclass
+class AutogradFacts:
+    """A `torch.autograd.Function`: `forward` takes `inputs` and gives `outputs`, None where the text does not tell."""
+
+    line: int  # of `backward`
+    inputs: int | None
+    outputs: int | None
+    accepted: list[int]  # least and most values that `backward` takes, -1 for any number
+    stored: list[str] | None = None  # attributes that `forward` sets on the context, None: unknown
+    read: dict[str, int] = field(default_factory=dict)  # attributes of the context that `backward` reads -> line
+    gradients: list[list[int]] = field(default_factory=list)  # of a return: line, values up to the last not None, all
+
+
+@dataclass
 class ClassFacts:
     """A class: bases as dotted source text, what it assigns and reads on `self`, and its schema fields."""
 
@@ -146,6 +159,7 @@ class ClassFacts:
     flags: dict[str, str] = field(
         default_factory=dict
     )  # `self.x` in conditions of children -> source text of its value
+    autograd: AutogradFacts | None = None
 
 
 @dataclass

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..facts.source import ClassFacts, FunctionFacts, ModuleFacts
+from .autograd import autograd_of
 from .binding import module_level_gaps
 from .children import children_of
 from .expression_reader import ExpressionReader
@@ -136,6 +137,7 @@ class ModuleReader(ExpressionReader):
             fields=fields_of(node),
             validation=validation_of(node),
         )
+        facts.autograd = autograd_of(node, facts.bases)
         if any(keyword.arg == "metaclass" for keyword in node.keywords):
             facts.bases.append("?")
         self.facts.classes.append(facts)
