@@ -186,6 +186,11 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+def _may_build(expected: TypeExpr) -> bool:
+    """Whether pydantic may make an object of a mapping: the type is a class that the repo does not define."""
+    return expected.kind == "other" or any(_may_build(arg) for arg in expected.args if expected.kind == "union")
+
+
 def _mappings_read_as_objects(view: TargetView, schema: Schema, config: ConfigFacts) -> Iterator[Finding]:
     """An undeclared mapping stays a plain dict under pydantic: `config.sampling.top_p` raises AttributeError."""
     readers = readers_of(view.facts, view.target.name)
@@ -194,7 +199,8 @@ def _mappings_read_as_objects(view: TargetView, schema: Schema, config: ConfigFa
         if not isinstance(config.get(node), dict) or schema.node(node) is not None or "[" in node or node in objects:
             continue
         owner = schema.node(node.rpartition(".")[0])
-        if owner is None or not owner.validates:
+        declared = schema.declared(node)
+        if owner is None or not owner.validates or (declared is not None and _may_build(declared.type)):
             continue
         for read in reads:
             if read.how == "attribute" and not read.guarded:

@@ -310,6 +310,19 @@ def test_an_undeclared_mapping_is_a_dict_and_not_an_object(tmp_path: Path) -> No
     )
 
 
+def test_a_mapping_declared_as_a_class_of_another_package_may_become_an_object(tmp_path: Path) -> None:
+    files = {
+        "models/toy/modeling_toy.py": FRAMEWORK_FILES["models/toy/modeling_toy.py"].replace(
+            "config.width", "config.sampling.top_p"
+        ),
+        "params/args.py": FRAMEWORK_FILES["params/args.py"].replace(
+            "model_id: Optional[str] = None", "model_id: Optional[str] = None\n            sampling: Sampling = None"
+        ),
+    }
+    facts = facts_of(tmp_path, files=files, model={"sampling": {"top_p": 1}, "width": None})
+    assert said(facts, "config.types") == []
+
+
 def test_a_strict_class_refuses_an_undeclared_key(tmp_path: Path) -> None:
     (found,) = said(
         facts_of(tmp_path, "strict pydantic", training={"pregather": True}, model={}), "config.strict_extra"
