@@ -31,6 +31,16 @@ def scripts_start_what_exists(view: TargetView) -> list[Finding]:
 
 
 @check("config.launch_script")
+def programs_can_be_run(view: TargetView) -> list[Finding]:
+    """A file that a script runs by its path alone, without `python` or `bash`, is executable."""
+    return [
+        Finding("launch.not_executable", path=script.path, line=line, value=path)
+        for script in _scripts(view)
+        for path, line in script.not_executable.items()
+    ]
+
+
+@check("config.launch_script")
 def documents_name_what_exists(view: TargetView) -> list[Finding]:
     """The repo files a README or guide names exist.
 

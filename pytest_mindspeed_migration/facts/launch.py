@@ -39,6 +39,7 @@ class ScriptFacts:
     references: list[PathReference] = field(default_factory=list)
     log_writes: dict[str, int] = field(default_factory=dict)  # file written by tee or redirection -> line
     log_reads: dict[str, int] = field(default_factory=dict)  # file read back by grep/cat/tail -> line
+    not_executable: dict[str, int] = field(default_factory=dict)  # file run by its path alone, without the bit -> line
     external: bool = False  # runs inside another project's checkout
     problem: str | None = None  # unreadable, not text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import stat
 from functools import lru_cache
 from pathlib import Path
 
@@ -63,6 +64,15 @@ def exists(repo: Path, rel: str) -> bool:
         return os.path.exists(os.path.join(repo, rel))
     except ValueError:
         return False
+
+
+def lacks_execute_bit(repo: Path, rel: str) -> bool:
+    """Whether the path is a file that nobody may execute; on file systems without that bit no file is."""
+    try:
+        mode = os.stat(os.path.join(repo, rel)).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(mode) and not mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
 
 
 def is_there(repo: Path, rel: str) -> bool | None:

@@ -180,8 +180,15 @@ class _Reader:
         elif name in _LAUNCHERS or _PYTHON.fullmatch(name):
             self._launch(name, arguments, command.line)
             return
+        self._run_by_path(*fields[0])
         if name not in _SILENT and name not in ("cp", "ln", "cd", "pushd", *_DECLARERS):
             self._argument_references([(fields[0]), *arguments] if "/" in fields[0][0] else arguments)
+
+    def _run_by_path(self, text: str, line: int) -> None:
+        """A command that is a file of the repo needs the bit that makes it executable."""
+        path = repo_paths.resolve(text, self.cwd) if "/" in text else None
+        if path is not None and path not in self.written and repo_paths.lacks_execute_bit(self.repo, path):
+            self.facts.not_executable.setdefault(path, line)
 
     def _unwrapped(self, fields: list[tuple[str, int]]) -> list[tuple[str, int]]:
         """The command behind `env X=1`, `nohup`, `stdbuf -oL`, ...: from the launcher on, when there is one."""

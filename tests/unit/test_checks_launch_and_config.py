@@ -327,3 +327,10 @@ def test_an_editable_folder_still_to_be_made_gets_no_suggestion(pattern: str, ne
 )
 def test_an_editable_path_covers_what_lies_below_it(pattern: str, path: str, inside: bool) -> None:
     assert preflight.covers(pattern, path) is inside
+
+
+def test_a_file_run_by_its_path_alone_that_is_not_executable_is_an_error() -> None:
+    script = ScriptFacts(SCRIPT, not_executable={"examples/toy/prepare.py": 5})
+    (finding,) = launch.programs_can_be_run(view_of(script=script))
+    assert said([finding]) == [("error", "launch.not_executable")]
+    assert (finding.where, finding.value) == (f"{SCRIPT}:5", "examples/toy/prepare.py")

@@ -200,3 +200,23 @@ def test_unreadable_scripts_say_why(repo: Path) -> None:
     (repo / "binary.sh").write_bytes(b"\x7fELF\0")
     assert read_script(repo, "binary.sh").problem == "binary"
     assert read_script(repo, "missing.sh").problem == "unreadable"
+
+
+def test_files_that_are_run_by_their_path_alone_need_the_bit_for_it(repo: Path) -> None:
+    for name, mode in (("prepare.py", 0o644), ("tool.sh", 0o755)):
+        (repo / "examples/toy" / name).touch()
+        (repo / "examples/toy" / name).chmod(mode)
+    facts = script(
+        repo,
+        """
+        python examples/toy/prepare.py --all
+        bash examples/toy/run.sh
+        if true; then
+          examples/toy/prepare.py --all
+        fi
+        examples/toy/tool.sh
+        cd examples/toy && ./prepare.py
+        ./made.py
+        """,
+    )
+    assert facts.not_executable == {"examples/toy/prepare.py": 5}
