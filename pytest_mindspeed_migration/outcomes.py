@@ -118,6 +118,8 @@ class Judge:
         trace = None
         try:
             findings = tuple(registry.judge(contract_id, self._view))
+        except registry.NothingToJudge as idle:
+            return Verdict(contract_id, "not_run", reason=Reason(idle.key))
         except Exception as error:  # a broken check is that contract's failure, not the run's
             trace = traceback.format_exc()
             findings = (Finding("outcome.internal_error", {"error": f"{type(error).__name__}: {error}"}),)

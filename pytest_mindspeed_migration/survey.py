@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from .catalogue import load_catalogue
-from .checks.registry import judge
+from .checks.registry import NothingToJudge, judge
 from .checks.view import FRAMEWORK, TargetView
 from .facts.static import StaticFacts, TargetFacts
 from .findings import Finding
@@ -33,5 +34,7 @@ def survey(facts: StaticFacts) -> list[Said]:
     contracts = [contract.id for contract in load_catalogue().contracts]
     for target in [*facts.targets, TargetFacts(FRAMEWORK, None)]:
         view = TargetView(facts, target)
-        said.extend(Said(target.name, contract, f) for contract in contracts for f in judge(contract, view))
+        for contract in contracts:
+            with suppress(NothingToJudge):
+                said.extend(Said(target.name, contract, finding) for finding in judge(contract, view))
     return said

@@ -23,7 +23,7 @@ from ..analysis.index import Index, index_of
 from ..facts.static import StaticFacts
 from ..findings import Finding
 from .data_contracts import batch_keys
-from .registry import check
+from .registry import NothingToJudge, check
 from .view import TargetView
 
 PRETRAINED = "model.from_pretrained"
@@ -67,7 +67,7 @@ def _loader(view: TargetView, name: str, meta: bool) -> list[Finding]:
         return findings
     model = model_of(view)
     if model is None or bypasses(view, model):
-        return []
+        raise NothingToJudge("model.not_through_hub")
     on_meta = view.config is not None and view.config.get("training.init_model_with_meta_device") is True
     return list(_judge_loader(view.facts, model, name, calls, used=on_meta is meta))
 

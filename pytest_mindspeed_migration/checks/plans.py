@@ -16,7 +16,7 @@ from ..analysis.values import Values
 from ..facts.config import ConfigFacts
 from ..facts.static import StaticFacts
 from ..findings import Finding, Level, near
-from .registry import check
+from .registry import NothingToJudge, check
 from .view import TargetView
 
 APPLY = "config.apply_modules"
@@ -44,6 +44,12 @@ class Audit:
     patterns: list[Audited]
     invalid: list[tuple[PatternUse, str]]
     unread: tuple[str, int] | None = None  # test under which the sharding plan is never looked at, and its value's line
+
+    @property
+    def decides_nothing(self) -> bool:
+        """Whether no pattern could be matched, for or against: the model's tree cannot be read from its source text."""
+        known = any(not item.match.opaque for item in self.patterns)
+        return not known and not self.invalid and self.unread is None and (self.tree is None or bool(self.patterns))
 
     def of(self, kind: str, option: str) -> list[Audited]:
         """The patterns of one option of one plan."""
@@ -106,6 +112,8 @@ def sharding_plan(view: TargetView) -> list[Finding]:
     found = audit(view)
     if found is None:
         return []
+    if found.decides_nothing:
+        raise NothingToJudge("plans.opaque")
     kinds = ("fsdp", "expert")
     findings = [_invalid(found, use, why) for use, why in found.invalid if use.kind.name in kinds]
     if found.unread is not None:

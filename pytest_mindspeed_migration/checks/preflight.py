@@ -10,7 +10,7 @@ from typing import Any
 from ..analysis.asset_paths import placeholder
 from ..facts.assets import AssetFacts
 from ..findings import Finding, near
-from .registry import check
+from .registry import NothingToJudge, check
 from .view import TargetView
 
 _NEEDED = ("fsdp/utils/register.py", "fsdp/models/modelhub.py", "fsdp/train/trainer.py")
@@ -39,6 +39,8 @@ def repo_is_a_checkout(view: TargetView) -> list[Finding]:
 def assets_are_there(view: TargetView) -> list[Finding]:
     """Checkpoint, data and media that the manifest or the command line names exist and can be read."""
     runtime = (view.manifest or {}).get("runtime_assets") or {}
+    if not any(key in runtime for key in _ASSET_KEYS):
+        raise NothingToJudge("preflight.no_assets")
     found: list[Finding] = []
     for key in _ASSET_KEYS:
         if key not in runtime:
@@ -55,7 +57,7 @@ def entrypoints_are_there(view: TargetView) -> list[Finding]:
     """The source repo and the files of it that the manifest names exist."""
     manifest = view.manifest or {}
     if view.is_framework or "model_identity" not in manifest:
-        return []
+        raise NothingToJudge("preflight.no_manifest")
     found: list[Finding] = []
     source = manifest.get("source_repo_path")
     if source is None:
@@ -77,7 +79,7 @@ def changes_stay_where_they_may(view: TargetView) -> list[Finding]:
     constraints = (view.manifest or {}).get("constraints") or {}
     patterns = constraints.get("editable_paths")
     if view.is_framework or not isinstance(patterns, list):
-        return []
+        raise NothingToJudge("preflight.no_editable_paths")
     found: list[Finding] = []
     for number, pattern in enumerate(patterns):
         found.extend(_judge_pattern(view, f"constraints.editable_paths[{number}]", pattern, constraints))

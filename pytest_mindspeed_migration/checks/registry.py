@@ -10,6 +10,19 @@ from ..findings import Finding
 if TYPE_CHECKING:
     from .view import TargetView
 
+
+class NothingToJudge(Exception):  # noqa: N818  (no error: the contract is not run, and says why)
+    """A check finds nothing it could judge: what it needs was not given, or cannot be read from the source text.
+
+    Args:
+        key: reason, a text in `contracts/messages/`.
+    """
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
 Check = Callable[["TargetView"], list[Finding]]
 _CHECKS: dict[str, list[Check]] = {}
 
@@ -33,8 +46,19 @@ def checks_of(contract: str) -> list[Check]:
 
 
 def judge(contract: str, view: TargetView) -> list[Finding]:
-    """Run all static checks of one contract on one target, errors first, each place once."""
+    """Run all static checks of one contract on one target, errors first, each place once.
+
+    Raises:
+        NothingToJudge: when none of the checks had anything to judge: nothing may be called passed then.
+    """
     found: list[Finding] = []
-    for function in checks_of(contract):
-        found.extend(finding for finding in function(view) if finding not in found)
+    idle: list[NothingToJudge] = []
+    checks = checks_of(contract)
+    for function in checks:
+        try:
+            found.extend(finding for finding in function(view) if finding not in found)
+        except NothingToJudge as reason:
+            idle.append(reason)
+    if idle and len(idle) == len(checks):
+        raise idle[0]
     return sorted(found, key=lambda f: (f.severity != "error", f.path or "", f.line or 0))

@@ -35,7 +35,7 @@ class ExpressionReader(Reading):
         receiver = state.receiver if state else None
         while stack:
             node = stack.pop()
-            kind = type(node)
+            kind: Any = type(node)
             if kind is ast.Attribute:
                 assert isinstance(node, ast.Attribute)
                 if node.attr not in keys:

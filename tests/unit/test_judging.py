@@ -107,3 +107,14 @@ def test_values_that_are_no_literals_are_stated_as_text() -> None:
     stated = facts_stated(_view({"model": {"model_id": 1.5}, "data": {"dataset_param": {"dataset_type": {"a": 1}}}}))
     assert stated["model_id"] == "1.5"
     assert stated["dataset_type"] == "{'a': 1}"
+
+
+def test_a_contract_without_anything_to_judge_is_not_run_and_says_why(checks: dict[str, list[Check]]) -> None:
+    def idle(view: TargetView) -> list[Finding]:
+        raise registry.NothingToJudge("preflight.no_assets")
+
+    checks["preflight.assets"] = [idle]
+    verdict = Judge(load_catalogue(), _view({}), ["static"]).verdict("preflight.assets")
+    assert (verdict.status, verdict.reason and verdict.reason.key) == ("not_run", "preflight.no_assets")
+    checks["preflight.assets"] = [idle, lambda view: []]
+    assert Judge(load_catalogue(), _view({}), ["static"]).verdict("preflight.assets").status == "passed"
