@@ -17,8 +17,8 @@ from pytest_mindspeed_migration.scan.overlay import overlay
 from pytest_mindspeed_migration.target_repo import select, view_of
 
 KNOWN = [TargetFacts("alpha", "a.yaml", model_id="a"), TargetFacts("beta", "b.yaml", model_id="b")]
-NO_MANIFEST = SimpleNamespace(manifest=None, facts="facts.json", demo=False)
-WITH_MANIFEST = SimpleNamespace(manifest="migration.yaml", facts="facts.json", demo=False)
+NO_MANIFEST = SimpleNamespace(manifest=None, facts="facts.json", demo=False, repo=None)
+WITH_MANIFEST = SimpleNamespace(manifest="migration.yaml", facts="facts.json", demo=False, repo=None)
 
 
 def test_an_export_comes_back_as_it_was(tmp_path: Path) -> None:
