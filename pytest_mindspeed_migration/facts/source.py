@@ -58,6 +58,7 @@ class FunctionFacts:
     lookups: list[LookupFacts] = field(default_factory=list)
     item_sets: dict[str, list[str]] = field(default_factory=dict)  # name -> constant keys: `kwargs["x"] = ...`
     compares: dict[str, list[str]] = field(default_factory=dict)  # name -> texts it is compared with (==, in)
+    choices: dict[str, list[str]] = field(default_factory=dict)  # key -> texts it handles; it raises for others
     tested: list[str] = field(default_factory=list)  # attribute names in `hasattr(x, "name")`
     exits: dict[str, int] = field(default_factory=dict)  # tests of `if ...: return`, in functions that get a plan
     prefetches: dict[str, int] = field(default_factory=dict)  # modules FSDP2 prefetch hooks name -> line

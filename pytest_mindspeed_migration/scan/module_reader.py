@@ -10,6 +10,7 @@ from ..facts.source import ClassFacts, FunctionFacts, ModuleFacts
 from .autograd import autograd_of
 from .binding import module_level_gaps
 from .children import children_of
+from .choices import choices
 from .expression_reader import ExpressionReader
 from .expressions import FunctionNode, annotations_of, dotted, signature_of, string_of
 from .fields import fields_of, pydantic_extra
@@ -108,6 +109,8 @@ class ModuleReader(ExpressionReader):
         self._guard, self._conditions, self._import_guard = outer_guard, outer_conditions, outer_import_guard
         self._scope.pop()
         facts.keys = sorted(state.keys)
+        if facts.compares:
+            facts.choices = choices(node, facts.compares)
         if node.name == "forward":
             facts.returned = returned(node)
         if any(call.double_star and call.callee.endswith("model") for call in state.calls):

@@ -438,7 +438,17 @@ _PREFLIGHT = [
     ),
 ]
 
-MUTATIONS = [*_REGISTRATION, *_CONFIG, *_PLANS, *_MODEL, *_CODE, *_PREFLIGHT]
+_CHOICES = [
+    _one(
+        "dataloader_mode_is_misspelt",
+        "config.types",
+        CONFIG,
+        "    dataloader_mode: sampler\n",
+        "    dataloader_mode: samplers\n",
+    ),
+]
+
+MUTATIONS = [*_REGISTRATION, *_CONFIG, *_PLANS, *_MODEL, *_CODE, *_PREFLIGHT, *_CHOICES]
 
 NOT_SEEN = [
     _one(

@@ -193,6 +193,65 @@ def said(facts: StaticFacts, contract: str, target: str = "toy") -> list[Finding
     return judge(contract, TargetView(facts, chosen))
 
 
+LOADER = """
+    from mindspeed_mm.fsdp.utils.register import data_register
+    from mindspeed_mm.fsdp.data.sampler import prepare
+    def build(param):
+        param = param.to_dict()
+        mode = param.pop("mode")
+        if mode == "base":
+            loader = prepare(param["sampler"], sampler=param["sampler"])
+        elif mode in ("sampler", "stream"):
+            loader = None
+        else:
+            raise NotImplementedError(mode)
+        return data_register.get(param["dataset_type"])(param=param)
+"""
+SAMPLER = """
+    def prepare(data, sampler):
+        if sampler == "random":
+            return 1
+        if sampler == "ordered":
+            return 2
+        raise ValueError(f"unknown sampler {sampler}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ({"mode": "stream", "sampler": "ordered"}, []),
+        ({"mode": "streem", "sampler": "random"}, [("mode", "streem", "stream", "base, sampler, stream")]),
+        ({"mode": "base", "sampler": "randon"}, [("sampler", "randon", "random", "random, ordered")]),
+    ],
+)
+def test_a_text_that_its_reader_answers_with_an_exception_is_an_error(
+    tmp_path: Path, values: dict[str, str], found: list[tuple[str, ...]]
+) -> None:
+    files = {"data/__init__.py": LOADER, "data/sampler.py": SAMPLER}
+    data = {"dataset_param": {"dataset_type": "toy_data", "rows": 3, **values}}
+    findings = said(facts_of(tmp_path, files=files, data=data), "config.types")
+    keys = [(str(f.yaml_path).rpartition(".")[2], f.value, f.suggestion, f.expected) for f in findings]
+    assert keys == found
+    assert {f.message for f in findings} <= {"schema.choice"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ('mode = param.pop("mode")', 'mode = param.pop("mode").lower()'),
+        ("else:", 'elif mode.startswith("st"):\n            loader = 1\n        else:'),
+        ("raise NotImplementedError(mode)", "loader = None"),
+        ("if mode ==", 'if mode == "streem":\n            return None\n        if mode =='),
+    ],
+    ids=["changed first", "another test", "no raise", "handled before"],
+)
+def test_a_text_that_may_be_handled_elsewhere_is_no_error(tmp_path: Path, change: tuple[str, str]) -> None:
+    files = {"data/__init__.py": LOADER.replace(*change), "data/sampler.py": SAMPLER}
+    data = {"dataset_param": {"dataset_type": "toy_data", "rows": 3, "mode": "streem", "sampler": "random"}}
+    assert said(facts_of(tmp_path, files=files, data=data), "config.types") == []
+
+
 def test_a_sound_config_has_no_finding(tmp_path: Path) -> None:
     facts = facts_of(tmp_path)
     for contract in ("required_fields", "types", "strict_extra", "ignored_keys", "parallel_sizes"):
