@@ -50,6 +50,8 @@ def _name_finding(index: Index, facts: ModuleFacts, item: NameFacts) -> Finding 
     if item.kind == "maybe_unbound":
         args = {"name": item.name, "other": item.detail}
         return Finding("names.maybe_unbound", args, facts.path, item.line)
+    if item.kind == "endless":
+        return Finding("names.endless", {"name": item.name}, facts.path, item.line)
     if item.detail == UNREADABLE_DETAIL:
         return Finding("names.not_judged", {}, facts.path, item.line, severity="note")
     if item.detail == STAR_DETAIL and index.lookup(facts.name, item.name) is not None:

@@ -211,7 +211,7 @@ class NameFacts:
     name: str
     line: int
     quoted: bool = False
-    kind: Literal["undefined", "maybe_unbound"] = "undefined"
+    kind: Literal["undefined", "maybe_unbound", "endless"] = "undefined"
     detail: str = ""
 
 

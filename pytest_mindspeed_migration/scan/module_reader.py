@@ -16,6 +16,7 @@ from .expressions import FunctionNode, annotations_of, dotted, signature_of, str
 from .fields import fields_of, pydantic_extra
 from .notes import condition_flags
 from .reading import FunctionState
+from .recursion import endless_calls
 from .registrations import collator_table, decorator_registration, statement_registration
 from .results import attributes_of_results, returned
 from .validation import validation_of
@@ -35,7 +36,7 @@ class ModuleReader(ExpressionReader):
         facts.names = sorted(self._bound)
         facts.rebound = sorted(name for name, count in self._bound.items() if count > 1)
         facts.calls.extend(self._module_calls)
-        facts.unbound = module_level_gaps(tree)
+        facts.unbound = module_level_gaps(tree) + endless_calls(tree)
         return facts
 
     # statements

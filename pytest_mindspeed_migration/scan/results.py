@@ -80,25 +80,25 @@ def _certain(statements: list[ast.stmt]) -> Iterator[ast.AST]:
     """Nodes that run whenever the block runs to its end; a loop counts as run."""
     for statement in statements:
         if isinstance(statement, ast.If):
-            yield from _evaluated(statement.test)
+            yield from evaluated(statement.test)
             if any(isinstance(body[-1], _ENDS) for body in (statement.body, statement.orelse) if body):
                 return
         elif isinstance(statement, (ast.For, ast.AsyncFor)):
-            yield from _evaluated(statement.iter)
+            yield from evaluated(statement.iter)
             yield from _certain(statement.body)
         elif isinstance(statement, (ast.With, ast.AsyncWith)):
             yield from _certain(statement.body)
         elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)):
-            yield from _evaluated(statement)
+            yield from evaluated(statement)
 
 
-def _evaluated(root: ast.AST) -> Iterator[ast.AST]:
+def evaluated(root: ast.AST) -> Iterator[ast.AST]:
     """Nodes of an expression, without the parts that a condition may skip."""
     yield root
     if isinstance(root, ast.IfExp):
-        yield from _evaluated(root.test)
+        yield from evaluated(root.test)
     elif isinstance(root, ast.BoolOp):
-        yield from _evaluated(root.values[0])
+        yield from evaluated(root.values[0])
     elif not isinstance(root, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
         for node in ast.iter_child_nodes(root):
-            yield from _evaluated(node)
+            yield from evaluated(node)
