@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Iterator
 
 from ..facts.launch import CommandFacts, DocFacts, PathReference, ScriptFacts
@@ -12,6 +13,8 @@ from .registry import check
 from .view import TargetView
 
 _MISSING = {"config": "launch.config_missing", "trainer": "launch.program_missing", "script": "launch.script_missing"}
+_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
+_SAME_WORD = 0.85  # NNODE and NNODES, not NODE_RANK and NODE_NUM
 _QUORUM = 3  # so many other scripts have to agree before a difference is worth a word
 
 
@@ -88,6 +91,31 @@ def launcher_options_are_single(view: TargetView) -> list[Finding]:
                     severity="note" if same else "error",
                 )
             )
+    return found
+
+
+@check("config.launch_script")
+def variables_of_the_command_are_set(view: TargetView) -> list[Finding]:
+    """A variable of the launch command that the script sets under another spelling arrives empty.
+
+    One that it sets under no similar name may come from the environment (`MASTER_ADDR` on a cluster).
+    """
+    found = []
+    for script, command in _commands(view):
+        words = [*command.options.values(), *command.arguments, command.program or ""]
+        for name in dict.fromkeys(name for word in words for name in _VARIABLE.findall(word)):
+            known = name in script.variables or name in script.filled
+            meant = None if known else near(name, script.variables, _SAME_WORD)
+            if meant is not None and f"${{{name}}}" not in script.variables[meant]:  # `NODES=$NODE` is meant
+                found.append(
+                    Finding(
+                        "launch.variable_unset",
+                        path=script.path,
+                        line=command.line,
+                        value=name,
+                        suggestion=meant,
+                    )
+                )
     return found
 
 

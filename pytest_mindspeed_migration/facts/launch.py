@@ -34,6 +34,7 @@ class ScriptFacts:
 
     path: str
     variables: dict[str, str] = field(default_factory=dict)
+    filled: list[str] = field(default_factory=list)  # variables a `for`, `read` or `getopts` fills while it runs
     environment: dict[str, str] = field(default_factory=dict)
     commands: list[CommandFacts] = field(default_factory=list)
     references: list[PathReference] = field(default_factory=list)

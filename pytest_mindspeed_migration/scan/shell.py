@@ -166,8 +166,11 @@ class _Reader:
             self._change_folder(arguments)
         elif name == "popd":
             self.cwd = None
-        elif name == "for" and arguments:
-            self.variables.pop(arguments[0][0], None)
+        elif name in ("for", "read", "getopts", "select", "mapfile", "readarray"):
+            filled = [text for text, _ in arguments if text.isidentifier()]
+            for variable in filled[:1] if name in ("for", "select") else filled:
+                self.variables.pop(variable, None)
+                self.facts.filled.append(variable)
         elif name == "tee":
             for text, line in arguments:
                 if not text.startswith("-"):

@@ -306,6 +306,17 @@ def test_a_source_repo_that_is_not_there_is_not_looked_for_inside_itself() -> No
     assert said(preflight.entrypoints_are_there(view)) == [("error", "preflight.asset_missing")]
 
 
+@pytest.mark.parametrize(("name", "meant"), [("NNODE", "NNODES"), ("MASTER_ADDR", None), ("NNODES", None)])
+def test_a_variable_of_the_launch_command_is_the_one_the_script_sets(name: str, meant: str | None) -> None:
+    script = start(options={"--nnodes": f"${{{name}}}"})
+    script.variables = {"NNODES": "2", "NODE_RANK": "0", "MASTER_PORT": "6000"}
+    findings = launch.variables_of_the_command_are_set(view_of(script=script))
+    assert [finding.suggestion for finding in findings] == ([meant] if meant else [])
+    script.variables["NNODES"] = f"${{{name}}}"
+    assert launch.variables_of_the_command_are_set(view_of(script=script)) == []
+    said(findings)
+
+
 @pytest.mark.parametrize(("pattern", "near"), [("examples/new", None), ("exampels/toy", "examples/toy")])
 def test_an_editable_folder_still_to_be_made_gets_no_suggestion(pattern: str, near: str | None) -> None:
     manifest = {**MANIFEST, "constraints": {"editable_paths": [pattern, "examples"]}}

@@ -102,6 +102,13 @@ def test_missing_files_are_named_where_the_variable_is_set(repo: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("line", ["for NODE in $NODES; do", "while read -r HOST NODE; do"])
+def test_a_variable_that_a_loop_fills_is_known_without_a_value(repo: Path, line: str) -> None:
+    facts = script(repo, f"NODES='0 1'\n{line}\n  torchrun --node_rank $NODE {TRAINER} {CONFIG}\ndone\n")
+    assert "NODE" in facts.filled
+    assert facts.commands[0].options == {"--node_rank": "${NODE}"}
+
+
 @pytest.mark.parametrize("name", ["my_vlm", "custom_vlm", "new_vlm"])
 def test_a_model_may_have_a_name_that_a_guide_would_invent(repo: Path, name: str) -> None:
     (repo / "examples" / name).mkdir()
