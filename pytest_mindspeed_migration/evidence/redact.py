@@ -28,9 +28,18 @@ _ENV_KEY = re.compile(r"(\b(?:[A-Z0-9]+_)*KEY=)" + _VALUE)
 _OPTION = re.compile(r"(?i)(--?[\w-]*(?:password|passwd|secret|api-key|auth-token)[ =])" + _VALUE)
 
 
+# Something that every pattern above needs: most texts have none of it and are not looked at closely.
+_HINT = re.compile(
+    r"(?i)://[^/\s]*@|bearer|basic|hf_|gh[pousr]_|github_pat|glpat-|sk-|akia|xox|eyj|passw|pwd|secret|credential"
+    r"|(?:key|token|auth)[\w.-]*[\"']?\s*[=:]|--?[\w-]*auth-token"
+)
+
+
 @lru_cache(maxsize=4096)  # the same few texts come by hundreds of times in a run over all targets
 def redact(text: str) -> str:
     """Return `text` with passwords, tokens, keys and URL credentials replaced by `***`."""
+    if not _HINT.search(text):
+        return text
     text = _URL.sub(rf"\g<1>{MASK}@", text)
     text = _BEARER.sub(rf"\g<1> {MASK}", text)
     text = _KNOWN.sub(MASK, text)
