@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 FEW_TARGETS = 3
 """Up to so many targets are shown in full; more get a line each, with what failed."""
 _SHOWN = {True: 5, False: 2}  # findings of one contract, in full and in short
-_SHOWN_NOTES = 3
 
 
 def write_checklist(
@@ -52,7 +51,7 @@ def _write_target(reporter: Any, result: TargetResult, catalogue: Catalogue, opt
             for line in _lines(record, catalogue, lang, full):
                 reporter.write_line(line)
     if full:
-        for line in [*_blocked(result.records, lang), *_notes(result, lang)]:
+        for line in [*_blocked(result.records, lang), *_notes(result.records, lang)]:
             reporter.write_line(f"  {line}")
         reporter.write_line(f"  {text('report.counts', counts(result.records), lang)}")
         for line in _not_run(result.records, lang):
@@ -91,16 +90,13 @@ def _blocked(records: Sequence[dict[str, Any]], lang: str) -> Iterator[str]:
         yield f"[{text('status.blocked', {}, lang)}] {text('report.blocked_line', values, lang)}"
 
 
-def _notes(result: TargetResult, lang: str) -> Iterator[str]:
-    notes = [
-        f"[{text('report.note', {}, lang)}] {record['id']}: {item['line_text']}"
-        for record in result.records
-        for item in record["findings"]
-        if item["severity"] == "note"
-    ]
-    yield from notes[:_SHOWN_NOTES]
-    if len(notes) > _SHOWN_NOTES:
-        yield _more(len(notes) - _SHOWN_NOTES, result.target.name, lang)
+def _notes(records: Sequence[dict[str, Any]], lang: str) -> Iterator[str]:
+    """The first note of each contract, and how many more it has: the report has them all."""
+    for record in records:
+        notes = [item["line_text"] for item in record["findings"] if item["severity"] == "note"]
+        if notes:
+            more = text("report.and_more", {"count": len(notes) - 1}, lang) if notes[1:] else ""
+            yield f"[{text('report.note', {}, lang)}] {record['id']}: {notes[0]}{more}"
 
 
 def _not_run(records: Sequence[dict[str, Any]], lang: str) -> Iterator[str]:
