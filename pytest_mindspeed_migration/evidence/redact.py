@@ -31,7 +31,7 @@ _OPTION = re.compile(r"(?i)(--?[\w-]*(?:password|passwd|secret|api-key|auth-toke
 # Something that every pattern above needs: most texts have none of it and are not looked at closely.
 _HINT = re.compile(
     r"(?i)://[^/\s]*@|bearer|basic|hf_|gh[pousr]_|github_pat|glpat-|sk-|akia|xox|eyj|passw|pwd|secret|credential"
-    r"|(?:key|token|auth)[\w.-]*[\"']?\s*[=:]|--?[\w-]*auth-token"
+    r"|(?:key|token|auth)[\w.-]*[\"']?\s*[=:]|-(?:api-key|auth-token)"
 )
 
 
