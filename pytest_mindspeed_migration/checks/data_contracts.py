@@ -17,7 +17,7 @@ from ..analysis.readers import schema_of
 from ..facts.source import FunctionFacts, ModuleFacts
 from ..facts.static import StaticFacts
 from ..findings import Finding, near
-from .registry import check
+from .registry import NothingToJudge, check
 from .view import TargetView
 
 REGISTRATION = "data.registration"
@@ -89,8 +89,10 @@ def _callable(index: Index, ref: Ref | None) -> tuple[str, FunctionFacts, bool] 
 def collator_resolves(view: TargetView) -> list[Finding]:
     """The collator named in the YAML is in the framework's table, unless the dataset brings its own `collate_fn`."""
     config = view.config
-    if view.is_framework or config is None or config.data is None or _own_loader(view):
+    if view.is_framework or config is None or config.data is None:
         return []
+    if _own_loader(view):
+        raise NothingToJudge("data.own_loader")
     param = config.get(_PARAM, {})
     table, loader = _table(view.facts), _loader_facts(view)
     if not isinstance(param, dict) or not table or loader is None:

@@ -15,7 +15,7 @@ from ..facts.source import CallFacts, FunctionFacts, Signature
 from ..facts.static import StaticFacts
 from ..findings import Finding
 from .plans import FEATURES, Audit, Audited, audit
-from .registry import check
+from .registry import NothingToJudge, check
 from .view import TargetView
 
 LOSS = "model.forward_loss"
@@ -36,6 +36,8 @@ def recompute_keyword(view: TargetView) -> list[Finding]:
             for keyword, (path, line) in keywords.items():
                 if not accepts_keyword(signature, keyword):
                     findings.append(_refused(found, item, label, where, keyword, f"{path}:{line}"))
+    if not findings and found.decides_nothing:
+        raise NothingToJudge("plans.opaque")
     return findings
 
 
@@ -118,8 +120,8 @@ def _patched_forwards(facts: StaticFacts) -> frozenset[str]:
 def chunk_loss_lookup(view: TargetView) -> list[Finding]:
     """A generation looks the chunk-loss module up with one getattr on the model: a dotted path is never found."""
     lookup = _single_lookup(view.facts)
-    if lookup is None:
-        return []
+    if lookup is None:  # this generation matches the pattern like any other
+        raise NothingToJudge("plans.opaque")
     path, line, text = lookup
     if view.is_framework:
         return [Finding("plans.chunkloss_lookup_framework", {"lookup": text}, path=path, line=line)]

@@ -140,6 +140,8 @@ def feature_plans(view: TargetView) -> list[Finding]:
     for item in found.patterns:
         if item.use.kind.name not in kinds:
             findings.extend(_reach(found, item))
+    if not findings and found.decides_nothing:
+        raise NothingToJudge("plans.opaque")
     return findings
 
 
