@@ -9,10 +9,12 @@ from typing import Any
 
 import yaml
 
+from ..analysis.memo import per_facts
 from ..analysis.moved import home_of, left_behind
 from ..analysis.readers import Readers, readers_of, schema_of
 from ..analysis.schema import Schema
 from ..facts.config import ConfigFacts
+from ..facts.static import StaticFacts
 from ..findings import Finding, near
 from ..resources import resource_dir
 from .registry import check
@@ -25,7 +27,8 @@ def every_key_has_a_reader(view: TargetView) -> list[Finding]:
     config = view.config
     if config is None or config.data is None or schema_of(view.facts).root is None:
         return []
-    walk = _Walk(config, schema_of(view.facts), readers_of(view.facts, view.target.name))
+    readers = readers_of(view.facts, view.target.name)
+    walk = _Walk(config, schema_of(view.facts), readers, _names_in_code(view.facts))
     return [*walk.below("", config.data), *_own_checkpointing(config)]
 
 
@@ -45,6 +48,13 @@ def _own_checkpointing(config: ConfigFacts) -> Iterator[Finding]:
             )
 
 
+@per_facts
+def _names_in_code(facts: StaticFacts) -> frozenset[str]:
+    """Every name that some code reads as attribute or key, or passes as keyword."""
+    modules = facts.modules.values()
+    return frozenset(name for module in modules for names in (module.keys_read, module.keys_passed) for name in names)
+
+
 @cache
 def other_names() -> dict[str, list[str]]:
     """Keys as other stacks call them, with the place of the same thing here (`contracts/renamed_keys.yaml`)."""
@@ -57,6 +67,7 @@ class _Walk:
     config: ConfigFacts
     schema: Schema
     readers: Readers
+    named: frozenset[str]
 
     def below(self, path: str, data: dict[str, Any]) -> Iterator[Finding]:
         """Judge every key of one mapping."""
@@ -71,6 +82,20 @@ class _Walk:
                 yield self._finding("keys.replaced", child, value, writer=self._writer(path, key))
             elif self.readers.lost(child) is None:
                 yield from self._key(path, key, child, value)
+            elif (meant := self._misspelt(path, key, data)) is not None:
+                yield self._finding("keys.misspelt", child, value, meant)
+            elif isinstance(value, dict) and self.schema.node(child) is not None:
+                yield from self.below(child, value)
+
+    def _misspelt(self, node: str, key: str, data: dict[str, Any]) -> str | None:
+        """The declared key that is meant, where the section goes to code that cannot be followed.
+
+        Only what no code of the repo names and what is close to a declared key that the YAML leaves out.
+        """
+        owner = self.schema.node(node)
+        if owner is None or key in owner.fields or key in self.named or self.schema.places_of(key):
+            return None
+        return near(key, [name for name in owner.fields if name not in data], 0.85)
 
     def _key(self, node: str, key: str, child: str, value: Any) -> Iterator[Finding]:
         read = self.readers.of(node, key) or self.readers.maybe(key)

@@ -356,6 +356,25 @@ def test_numbers_in_other_spellings_are_numbers(tmp_path: Path, value: Any) -> N
     assert said(facts_of(tmp_path, training={"lr": value}), "config.types") == []
 
 
+@pytest.mark.parametrize(
+    ("extra", "meant"),
+    [
+        ({"async_savee": True}, "async_save"),
+        ({"async_save": False, "async_savee": True}, None),  # the declared key is set as well: no slip
+        ({"foreign_option": True}, None),
+    ],
+)
+def test_a_slip_in_a_section_that_foreign_code_gets_is_an_error(
+    tmp_path: Path, extra: dict[str, Any], meant: str | None
+) -> None:
+    trainer = FRAMEWORK_FILES["train/trainer.py"] + (
+        "                import foreign\n                foreign.run(**args.training.to_dict())\n"
+    )
+    facts = facts_of(tmp_path, files={"train/trainer.py": trainer}, training=extra)
+    found = said(facts, "config.ignored_keys")
+    assert [(f.message, f.suggestion) for f in found] == ([("keys.misspelt", meant)] if meant else [])
+
+
 def test_an_undeclared_mapping_is_a_dict_and_not_an_object(tmp_path: Path) -> None:
     plugin = FRAMEWORK_FILES["models/toy/modeling_toy.py"].replace("config.width", "config.sampling.top_p")
     facts = facts_of(
