@@ -36,7 +36,7 @@ class ModuleReader(ExpressionReader):
         facts.names = sorted(self._bound)
         facts.rebound = sorted(name for name, count in self._bound.items() if count > 1)
         facts.calls.extend(self._module_calls)
-        facts.unbound = module_level_gaps(tree) + endless_calls(tree)
+        facts.unbound = module_level_gaps(tree) + endless_calls(tree, facts.calls)
         return facts
 
     # statements

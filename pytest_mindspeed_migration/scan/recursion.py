@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..facts.source import NameFacts
+from ..facts.source import CallFacts, NameFacts
 from .expressions import dotted
 from .results import evaluated
 
@@ -17,19 +17,36 @@ _EXITS = (ast.Return, ast.Raise)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def endless_calls(tree: ast.Module) -> list[NameFacts]:
-    """Module-level functions and methods of module-level classes whose every run reaches a call of themselves."""
+def endless_calls(tree: ast.Module, calls: list[CallFacts]) -> list[NameFacts]:
+    """Module-level functions and methods of module-level classes whose every run reaches a call of themselves.
+
+    `calls` are the calls of the module: only a function with one of its own name is looked at.
+    """
+    names = {call.scope for call in calls if _may_be_itself(call)}
+    if not names:
+        return []
     last = {name: node for node in tree.body for name in _bound_names(node)}
     found: list[NameFacts] = []
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and last[node.name] is node:
+        if isinstance(node, ast.FunctionDef) and node.name in names and last[node.name] is node:
             found.extend(_call_of_itself(node, node.name, node))
         elif isinstance(node, ast.ClassDef):
-            replaced = {item.attr for item in ast.walk(node) if _is_stored(item) and isinstance(item, ast.Attribute)}
-            for method in node.body:
-                if isinstance(method, ast.FunctionDef) and method.args.args and method.name not in replaced:
+            methods = [item for item in node.body if isinstance(item, ast.FunctionDef) and item.args.args]
+            methods = [item for item in methods if f"{node.name}.{item.name}" in names]
+            replaced = _set_attributes(node) if methods else set()
+            for method in methods:
+                if method.name not in replaced:
                     found.extend(_call_of_itself(method, f"{method.args.args[0].arg}.{method.name}", node))
     return found
+
+
+def _may_be_itself(call: CallFacts) -> bool:
+    owner, _, name = call.callee.rpartition(".")
+    return name == call.scope.rpartition(".")[2] != "" and "." not in owner and owner != "super()"
+
+
+def _set_attributes(node: ast.ClassDef) -> set[str]:
+    return {item.attr for item in ast.walk(node) if _is_stored(item) and isinstance(item, ast.Attribute)}
 
 
 def _bound_names(node: ast.stmt) -> Iterator[str]:

@@ -69,11 +69,13 @@ def _callee(value: ast.expr) -> str | None:
 
 
 def _own_nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """Nodes of a function, without those of the functions and classes in it."""
-    for node in ast.iter_child_nodes(root):
+    """Nodes of a function, without those of the functions and classes in it, in the order of the text."""
+    pending = list(ast.iter_child_nodes(root))[::-1]
+    while pending:
+        node = pending.pop()
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             yield node
-            yield from _own_nodes(node)
+            pending.extend(list(ast.iter_child_nodes(node))[::-1])
 
 
 def _certain(statements: list[ast.stmt]) -> Iterator[ast.AST]:

@@ -8,11 +8,12 @@ import textwrap
 import pytest
 from python_repo import MODEL, PLUGIN, Repo
 
-from pytest_mindspeed_migration.scan.recursion import endless_calls
+from pytest_mindspeed_migration.scan.module_reader import ModuleReader
 
 
 def found(text: str) -> list[tuple[str, int]]:
-    return [(item.name, item.line) for item in endless_calls(ast.parse(textwrap.dedent(text)))]
+    facts = ModuleReader("m.py", "m", False).read(ast.parse(textwrap.dedent(text)))
+    return [(item.name, item.line) for item in facts.unbound if item.kind == "endless"]
 
 
 def test_a_second_definition_that_means_the_first_is_an_error(tmp_path):
