@@ -229,7 +229,7 @@ class Tree:
         if child.callee == "?" and child.method != "__init__" and child.method.startswith("set_"):
             return  # a setter: nobody calls it while the model is built
         tests = (Test(child.condition, owner),) if child.condition else ()
-        node = self._child_node(child, module, f"{facts.qualname}.{child.method}")
+        node = self._child_node(child, module, f"{facts.qualname}.{child.method}", owner)
         if node is None:
             return
         if not child.container or child.container == "dict":
@@ -248,14 +248,14 @@ class Tree:
     def _opaque(self, child: ChildFacts, module: str) -> Node:
         return Node("opaque", self, None, self.index.path_of(module) or "", child.line, child.callee)
 
-    def _child_node(self, child: ChildFacts, module: str, scope: str) -> Node | None:
+    def _child_node(self, child: ChildFacts, module: str, scope: str, owner: Ref) -> Node | None:
         """The node that `callee(...)` makes; None when it plainly makes no module."""
         callee = child.callee
         path = self.index.path_of(module) or ""
         for builder in BUILDERS:
             if callee.endswith(f".{builder}"):
                 callee = callee[: -len(builder) - 1]
-        ref = None if callee == "?" else self.index.resolve(module, callee, scope)
+        ref = None if callee == "?" else self.index.resolve(module, callee, scope) or self._alias(callee, owner)
         if ref is None and hasattr(builtins, callee):
             return None
         if ref is not None and ref.kind == "class" and not self._is_module(ref):
@@ -265,6 +265,18 @@ class Tree:
         if ref is not None and ref.kind == "external" and ref.full in ("torch.tensor", "torch.zeros", "torch.ones"):
             return None
         return self._node_of(ref, path, child.line, child.callee)
+
+    def _alias(self, callee: str, owner: Ref) -> Ref | None:
+        """The class behind `self.name(...)`, where the class body of the owner or of a base says `name = Class`."""
+        root, _, name = callee.partition(".")
+        if root != "self":
+            return None
+        for module, facts in self.index.linear(owner)[0]:
+            if name in facts.self_sets:
+                return None
+            if name in facts.class_aliases:
+                return self.index.resolve(module, facts.class_aliases[name], facts.qualname.rpartition(".")[0])
+        return None
 
     def _is_module(self, ref: Ref) -> bool:
         """Whether a class of the repo can be a module: it has a base that the repo does not define."""

@@ -150,6 +150,7 @@ class ClassFacts:
     bases: list[str] = field(default_factory=list)
     decorators: list[str] = field(default_factory=list)
     class_attrs: list[str] = field(default_factory=list)
+    class_aliases: dict[str, str] = field(default_factory=dict)  # `name = other.Name` in the class body -> "other.Name"
     self_sets: list[str] = field(default_factory=list)  # self.x = / setattr(self, "x", ..) / register_buffer("x", ..)
     self_reads: dict[str, int] = field(default_factory=dict)  # name -> first line; unguarded `self.x` loads only
     children: list[ChildFacts] = field(default_factory=list)

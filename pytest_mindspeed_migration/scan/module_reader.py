@@ -179,8 +179,11 @@ class ModuleReader(ExpressionReader):
         for target in targets:
             self._target(target)
             self._note_assignment(target, value, node.lineno)
-        if self._function is None and self._class is None and value is not None:
-            self._module_assignment(targets, value)
+        if self._function is None and value is not None:
+            if self._class is None:
+                self._module_assignment(targets, value)
+            elif isinstance(targets[0], ast.Name) and (text := dotted(value)) is not None:
+                self._class.class_aliases[targets[0].id] = text
 
     def _module_assignment(self, targets: list[ast.expr], value: ast.expr) -> None:
         name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else None

@@ -525,3 +525,15 @@ def test_a_dataset_that_does_not_take_the_frameworks_arguments_is_an_error(tmp_p
 )
 def test_a_call_binds_as_python_binds_it(signature, call, binds):
     assert (missing_arguments(signature, call, bound=True) is None) is binds
+
+
+def test_a_child_built_by_a_class_attribute_is_the_class_it_names(tmp_path):
+    text = FILES["models/toy/modeling.py"].replace("self.model = Text(config)", "self.model = self.text_class(config)")
+    text = text.replace("class Toy(PreTrainedModel):", "class Toy(PreTrainedModel):\n            text_class = Text")
+    wrong = config(parallel__fsdp_plan__apply_modules=["model.layer.{*}"])
+    (finding,) = [f for f in findings(scan(tmp_path, wrong, models__toy__modeling=text)) if f.fails]
+    assert (finding.value, finding.suggestion) == ("model.layer.{*}", "model.layers.{*}")
+    set_later = text.replace(
+        "super().__init__(config)\n", "super().__init__(config)\n                self.text_class = x\n", 1
+    )
+    assert [f for f in findings(scan(tmp_path, wrong, models__toy__modeling=set_later)) if f.fails] == []
