@@ -40,6 +40,9 @@ def test_an_attribute_that_the_returned_class_does_not_have_is_an_error(tmp_path
     (finding,) = repo.judge(LOSS)
     assert finding.fails
     assert (finding.args["output"], finding.args["source"]) == ("ToyOutput", f"{ENGINE}:5")
+    (read,) = repo.judge(LOSS, framework=True)
+    assert (read.message, read.where) == ("model.output_attribute_read", f"{ENGINE}:5")
+    assert read.args["functions"] == "Toy.forward"
 
 
 @pytest.mark.parametrize(
