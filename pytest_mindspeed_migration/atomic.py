@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 
 def write_atomic(path: Path, text: str) -> None:
-    """Write a text file through a temporary file beside it and a rename. Raises OSError."""
+    """Write a text file through a temporary file beside it and a rename. Raises OSError; never replaces a device."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EEXIST, "exists and is no regular file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
@@ -24,3 +28,12 @@ def write_atomic(path: Path, text: str) -> None:
 def encode(text: str) -> bytes:
     """The bytes `write_atomic` writes: UTF-8, with lone surrogates escaped as JSON and Python escape them."""
     return text.encode("utf-8", "backslashreplace")
+
+
+def portable(value: Any) -> Any:
+    """Plain values with every text as `write_atomic` would write it: what another process and any terminal can take."""
+    if isinstance(value, str):
+        return encode(value).decode("utf-8")
+    if isinstance(value, dict):
+        return {portable(key): portable(item) for key, item in value.items()}
+    return [portable(item) for item in value] if isinstance(value, list) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,6 +48,12 @@ def unknown_contract(name: str) -> UsageProblem:
     return UsageProblem("usage.unknown_contract", name=name, hint=hint)
 
 
+def _show(text: str) -> None:
+    """Print to a terminal that may not know all characters."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
 def _explain(name: str, lang: str) -> int:
     from .catalogue import load_catalogue
     from .report.listing import explain
@@ -54,7 +61,7 @@ def _explain(name: str, lang: str) -> int:
     contract = load_catalogue().by_id.get(name)
     if contract is None:
         raise unknown_contract(name)
-    print(explain(contract, lang))
+    _show(explain(contract, lang))
     return 0
 
 
@@ -63,8 +70,8 @@ def _list(options: Options) -> int:
     from .catalogue import load_catalogue
     from .report.listing import list_contracts, list_targets
 
-    print(list_targets(target_repo.load(options, target_repo.read_manifest(options), None).targets, options.lang))
-    print(list_contracts(load_catalogue(), options.lang))
+    _show(list_targets(target_repo.load(options, target_repo.read_manifest(options), None).targets, options.lang))
+    _show(list_contracts(load_catalogue(), options.lang))
     return 0
 
 
@@ -84,8 +91,8 @@ def _generate(options: Options) -> int:
     except OSError as error:
         raise UsageProblem("usage.cannot_write", path=str(options.generate), error=str(error)) from error
     for suite in written:
-        print(text("session.generated", {"path": suite.path, "target": suite.target}, options.lang))
-    print(text("session.run_generated", {"command": _command_for(options)}, options.lang))
+        _show(text("session.generated", {"path": suite.path, "target": suite.target}, options.lang))
+    _show(text("session.run_generated", {"command": _command_for(options)}, options.lang))
     return 0
 
 
@@ -102,5 +109,5 @@ def _export(options: Options) -> int:
     loaded = target_repo.load(options, target_repo.read_manifest(options), None)
     target_repo.export(loaded.facts, options.export_facts)
     values = {"targets": len(loaded.facts.targets), "path": options.export_facts}
-    print(text("session.exported", values, options.lang))
+    _show(text("session.exported", values, options.lang))
     return 0

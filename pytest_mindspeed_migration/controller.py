@@ -131,7 +131,11 @@ class Controller(Session):
             return
         self._stopped = bool(session.shouldstop or session.shouldfail) or session.exitstatus == 2
         if not self._collector.empty:
-            self._publish()
+            try:
+                self._publish()
+            except KeyboardInterrupt:  # the journal of what was not yet published stays
+                self._problem = text("session.interrupted", {"path": str(self.out)}, self.options.lang)
+                session.exitstatus = 2
         accepted = bool(self.results) and all(
             result.acceptance.accepted for result in self.results if result.target.name != FRAMEWORK
         )
@@ -213,7 +217,7 @@ class Controller(Session):
 
     def _write(self, folder: Path, targets: list[TargetFacts]) -> list[SuiteFile]:
         try:
-            return write_suites(folder, [self.view(target) for target in targets], self.catalogue)
+            return write_suites(folder, [self.view(target) for target in targets], self.catalogue, own=True)
         except OSError as error:
             raise UsageProblem("usage.cannot_write", path=str(folder), error=str(error)) from error
 

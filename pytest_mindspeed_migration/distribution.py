@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,5 +16,5 @@ class HandOver:
         self._controller = controller
 
     def pytest_configure_node(self, node: Any) -> None:
-        """Send facts, targets and suites along with the worker's input."""
-        node.workerinput["migrate"] = self._controller.hand_over()
+        """Send facts, targets and suites along with the worker's input: ASCII, since names of files may be no UTF-8."""
+        node.workerinput["migrate"] = json.dumps(self._controller.hand_over())

@@ -56,6 +56,6 @@ def near(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | Non
     """Return the candidate nearest to `name` ("did you mean"), or None when none is near."""
     if len(name) > MAX_NEAR:  # no slip of the pen, and comparing costs the square of the length
         return None
-    folded = {str(c).lower(): str(c) for c in candidates}
+    folded = {str(c).lower(): str(c) for c in candidates if c != name}
     hits = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=cutoff)
     return folded[hits[0]] if hits else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,12 +170,12 @@ class _Values:
             return self.ini_path(dest) if dest in self._ini else None
         if not value or "\0" in value:
             raise UsageProblem("usage.path_empty", option=f"--migrate-{name}")
-        return (self._config.invocation_params.dir / Path(value).expanduser()).absolute()
+        return _absolute(self._config.invocation_params.dir, value)
 
     def ini_path(self, key: str) -> Path | None:
         value = self._from_ini(key)
         base = self._config.inipath.parent if self._config.inipath else self._config.rootpath
-        return (base / Path(value).expanduser()).absolute() if value else None
+        return _absolute(base, value) if value else None
 
     def typed(self) -> tuple[str, ...]:
         """The options a recheck needs, as they were typed."""
@@ -189,6 +190,10 @@ class _Values:
         return self._config.getini(key) or None
 
 
+def _absolute(base: Path, value: str) -> Path:
+    return (base / os.path.expanduser(value)).absolute()  # an unknown `~name` stays as it is
+
+
 def did_you_mean(name: str | None) -> str:
     """The end of an English or Chinese sentence that names a near candidate; empty when there is none."""
     return f" ({name}?)" if name else ""
@@ -196,4 +201,4 @@ def did_you_mean(name: str | None) -> str:
 
 def _repo_around(config: pytest.Config) -> Path | None:
     root = Path(config.rootpath)
-    return root if (root / "mindspeed_mm" / "fsdp").is_dir() else None
+    return root if os.path.isdir(root / "mindspeed_mm" / "fsdp") else None

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from .catalogue import Catalogue, Contract
     from .checks.view import TargetView
 
+MAX_FINDINGS = 500
+"""Findings of one contract that are kept: errors come first, and nobody works through more."""
+
 Status = Literal["passed", "failed", "blocked", "not_run", "unproven"]
 
 
@@ -124,6 +127,9 @@ class Judge:
             trace = traceback.format_exc()
             findings = (Finding("outcome.internal_error", {"error": f"{type(error).__name__}: {error}"}),)
         failed = any(finding.fails for finding in findings)
+        if len(findings) > MAX_FINDINGS:
+            more = Finding("outcome.more_findings", {"count": len(findings) - MAX_FINDINGS}, severity="note")
+            findings = (*findings[:MAX_FINDINGS], more)
         return Verdict(
             contract=contract_id,
             status="failed" if failed else "passed",

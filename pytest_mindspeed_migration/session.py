@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -47,7 +48,7 @@ def activate(config: pytest.Config) -> None:
             if handed is None:
                 return
             session: Session = Session(config, options)
-            session.take(handed)
+            session.take(json.loads(handed))
         else:
             from .controller import Controller
 
@@ -104,7 +105,7 @@ class Session:
             from .facts import store
 
             assert self._facts_file is not None
-            self._facts = store.load(self._facts_file)
+            self._facts = store.load(self._facts_file, own=True)
         return self._facts
 
     def view(self, target: TargetFacts) -> TargetView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -36,6 +37,8 @@ class SuiteFile:
 def read_header(path: Path) -> SuiteFile | None:
     """Return what the header of a generated file says, None when the file is not one."""
     try:
+        if not path.is_file():  # reading a pipe would wait for somebody to write it
+            return None
         with path.open(encoding="utf-8") as stream:
             found = _HEADER.search(stream.read(8192))
         header = json.loads(found.group(1)) if found else None
@@ -57,16 +60,22 @@ def find_suites(paths: Iterable[Path]) -> list[SuiteFile]:
     """Return the generated files among `paths` and below the folders among them, by name."""
     found: list[SuiteFile] = []
     for path in paths:
-        files = sorted(path.rglob(f"{PREFIX}*.py")) if path.is_dir() else [path]
+        files = sorted(path.rglob(f"{PREFIX}*.py")) if os.path.isdir(path) else [path]
         found.extend(suite for file in files if (suite := read_header(file)))
     return found
 
 
-def write_suites(folder: Path, views: Iterable[TargetView], catalogue: Catalogue) -> list[SuiteFile]:
+def write_suites(folder: Path, views: Iterable[TargetView], catalogue: Catalogue, own: bool = False) -> list[SuiteFile]:
     """Render one file a target into `folder`; files that say the same already are left alone.
 
+    Args:
+        folder: where the files go.
+        views: the targets.
+        catalogue: their contracts.
+        own: whether nobody else keeps files in `folder`; in another one, only generated files are replaced.
+
     Raises:
-        OSError: when the folder cannot be written.
+        OSError: when the folder cannot be written, or has a file of that name that is no generated suite.
     """
     from .atomic import write_atomic
 
@@ -77,6 +86,8 @@ def write_suites(folder: Path, views: Iterable[TargetView], catalogue: Catalogue
         path = folder / name
         inputs = _inputs(view, catalogue)
         present = read_header(path)
+        if present is None and path.exists() and not own:
+            raise FileExistsError(errno.EEXIST, "exists and is no generated suite", str(path))
         if present is None or present.inputs != inputs:
             before = path.stat().st_mtime if present else 0
             write_atomic(path, render(view, catalogue))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,7 @@ def repo_path(options: Options) -> Path | None:
         from .demo import demo_repo
 
         return Path(demo_repo())
-    if options.repo is not None and not options.repo.is_dir():
+    if options.repo is not None and not os.path.isdir(options.repo):
         raise UsageProblem("usage.repo_not_found", path=str(options.repo))
     return options.repo
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..facts.source import CallFacts, ClassFacts, FunctionFacts, Signature
 from ..facts.static import StaticFacts
 from .external import attributes_of, packages_with_signatures, signature_of
-from .index import Ref, index_of
+from .index import MAX_BASES, Ref, index_of
 from .memo import per_facts
 
 KEEPS_SIGNATURE = frozenset(
@@ -217,7 +217,7 @@ class Callees:
     def _search(self, ref: Ref, name: str, seen: set[Ref]) -> Iterator[tuple[str, FunctionFacts] | None]:
         """Depth first through the bases: the method where it is found, None where nothing can be known any more."""
         facts = self.index.classes(ref.module).get(ref.qualname)
-        if facts is None:
+        if facts is None or len(seen) > MAX_BASES:
             yield None
             return
         if ref in seen:

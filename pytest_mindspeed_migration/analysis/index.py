@@ -13,6 +13,9 @@ from .memo import per_facts
 _DEPTH = 12
 """Longest chain of re-exports that is followed."""
 
+MAX_BASES = 50
+"""Classes that are looked at to know all bases of one; the rest of them count as unreadable."""
+
 
 @dataclass(frozen=True)
 class Ref:
@@ -39,9 +42,11 @@ class Index:
         self._classes: dict[str, dict[str, ClassFacts]] = {}
         self._imports: dict[str, dict[str, list[ImportFacts]]] = {}
         self._calls: dict[str, dict[str, list[CallFacts]]] = {}
+        self._method_calls: dict[str, dict[str, list[CallFacts]]] = {}
         self._names: dict[tuple[str, str], Ref | None] = {}
         self._nested: dict[str, set[str]] = {}
         self._linear: dict[tuple[str, str], tuple[list[tuple[str, ClassFacts]], list[str]]] = {}
+        self._open = 0  # results of `linear` that are being worked out
 
     @cached_property
     def folders(self) -> set[str]:
@@ -91,6 +96,16 @@ class Index:
                 found.setdefault(call.scope if call.scope in self.functions(module) else "", []).append(call)
             self._calls[module] = found
         return self._calls[module].get(scope, [])
+
+    def calls_of_methods(self, module: str, owner: str) -> list[CallFacts]:
+        """Calls written in the methods of a class (its qualname)."""
+        if module not in self._method_calls:
+            found: dict[str, list[CallFacts]] = {}
+            facts = self.modules.get(module)
+            for call in facts.calls if facts else []:
+                found.setdefault(call.scope.rpartition(".")[0], []).append(call)
+            self._method_calls[module] = found
+        return self._method_calls[module].get(owner, [])
 
     def functions(self, module: str) -> dict[str, FunctionFacts]:
         """Functions and methods of a module by qualname; of a name defined twice, the last."""
@@ -235,27 +250,46 @@ class Index:
         """
         key = (ref.module, ref.qualname)
         if key not in self._linear:
+            if self._open > MAX_BASES:  # bases that are members of classes whose bases are members of classes ...
+                return [], ["?"]
             self._linear[key] = ([], ["?"])  # cut cycles
+            self._open += 1
             self._linear[key] = self._linearise(ref)
+            self._open -= 1
         return self._linear[key]
 
     def _linearise(self, ref: Ref) -> tuple[list[tuple[str, ClassFacts]], list[str]]:
-        facts = self.classes(ref.module).get(ref.qualname)
-        if facts is None:
-            return [], ["?"]
-        chain: list[tuple[str, ClassFacts]] = [(ref.module, facts)]
-        foreign: list[str] = []
+        chain: dict[Ref, tuple[str, ClassFacts]] = {}
+        foreign: dict[str, None] = {}
+        path: list[tuple[Ref, Iterator[Ref | str]]] = []  # the classes whose bases are being visited
+        step: Ref | str | None = ref
+        while step is not None:
+            if isinstance(step, str):
+                foreign[step] = None
+            elif step not in chain:
+                facts = self.classes(step.module).get(step.qualname)
+                if facts is None or len(chain) == MAX_BASES:
+                    foreign["?"] = None
+                else:
+                    chain[step] = (step.module, facts)
+                    path.append((step, self._bases(step, facts)))
+            elif any(step == inside for inside, _ in path):
+                foreign["?"] = None  # its own base
+            step = None
+            while path and step is None:
+                step = next(path[-1][1], None)
+                if step is None:
+                    path.pop()
+        return list(chain.values()), list(foreign)
+
+    def _bases(self, ref: Ref, facts: ClassFacts) -> Iterator[Ref | str]:
+        """The bases of a class as written: a class of the repo, or the dotted name of another one."""
         for base in facts.bases:
             target = None if base == "?" else self.resolve(ref.module, base, ref.qualname.rpartition(".")[0])
             if target is not None and target.kind == "class":
-                more, outside = self.linear(target)
-                chain.extend(item for item in more if item not in chain)
-                foreign.extend(name for name in outside if name not in foreign)
+                yield target
             elif base != "object":
-                foreign.append(
-                    target.full if target is not None and target.kind == "external" else "?" if base == "?" else base
-                )
-        return chain, foreign
+                yield target.full if target is not None and target.kind == "external" else base
 
     def method(self, ref: Ref, name: str, skip_first: bool = False) -> tuple[str, FunctionFacts] | None:
         """(module, function) of a method as the class finds it in the repo; with `skip_first`, from `super()`."""

@@ -125,10 +125,10 @@ def _override_findings(known: Callees, facts: ModuleFacts, ref: Ref) -> Iterator
     for base_module, base in chain[1:]:
         base_ref = Ref("class", base_module, base.qualname)
         base_facts = known.index.modules[base_module]
-        for call in base_facts.calls:
+        for call in known.index.calls_of_methods(base_module, base.qualname):
             receiver, _, name = call.callee.partition(".")
             caller = call.scope.rpartition(".")[2]
-            if call.scope != f"{base.qualname}.{caller}" or not _is_receiver(known, base_module, call.scope, receiver):
+            if not _is_receiver(known, base_module, call.scope, receiver):
                 continue
             override = known.index.functions(facts.name).get(f"{own.qualname}.{name}")
             runs = known.method(ref, caller)

@@ -51,14 +51,15 @@ def judge(contract: str, view: TargetView) -> list[Finding]:
     Raises:
         NothingToJudge: when none of the checks had anything to judge: nothing may be called passed then.
     """
-    found: list[Finding] = []
+    found: dict[str, Finding] = {}
     idle: list[NothingToJudge] = []
     checks = checks_of(contract)
     for function in checks:
         try:
-            found.extend(finding for finding in function(view) if finding not in found)
+            for finding in function(view):
+                found.setdefault(repr(finding), finding)
         except NothingToJudge as reason:
             idle.append(reason)
     if idle and len(idle) == len(checks):
         raise idle[0]
-    return sorted(found, key=lambda f: (f.severity != "error", f.path or "", f.line or 0))
+    return sorted(found.values(), key=lambda f: (f.severity != "error", f.path or "", f.line or 0))

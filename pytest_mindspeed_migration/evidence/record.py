@@ -6,6 +6,7 @@ import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ..atomic import portable
 from ..messages import finding_line, finding_text, text
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def record_of(verdict: Verdict, contract: Contract, target: str, options: Option
             "duration": round(verdict.duration, 6),
             "log": _log(record, verdict),
         }
-    return record
+    return dict(portable(record))
 
 
 def recheck_command(contract: Contract, target: str, options: Options) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..atomic import portable
 from ..evidence.record import owner_of, recheck_command
 from ..evidence.redact import redact
 from ..messages import finding_line
@@ -25,4 +26,4 @@ def failure_text(verdict: Verdict, contract: Contract, target: str, options: Opt
     lines += [f"  {labelled('report.note', finding_line(note, lang), lang)}" for note in notes]
     lines += [f"  {labelled('report.fix', action, lang)}" for action in contract.fix[lang]]
     lines.append(f"  {labelled('report.recheck', recheck_command(contract, target, options), lang)}")
-    return redact("\n".join(lines))
+    return redact(str(portable("\n".join(lines))))

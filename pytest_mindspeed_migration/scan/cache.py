@@ -75,10 +75,12 @@ class ScanCache:
 
     def _load(self, path: Path) -> None:
         try:
+            if not path.is_file():  # reading a pipe would wait for somebody to write it
+                return
             data = json.loads(path.read_text(encoding="utf-8"))
             if data["tool"] == _tool_stamp():
                 self._files, self._derived = dict(data["files"]), dict(data["derived"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return
 
 

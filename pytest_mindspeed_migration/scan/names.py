@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import UsageProblem
 from ..facts.source import NameFacts
@@ -24,6 +26,17 @@ DYNAMIC_DETAIL = "dynamic"
 _CHUNK = 2000
 """Files of one command line, whose length is limited."""
 _TIMEOUT = 120
+_MAX_NAMES = 1_000
+"""Names of one file that are kept: one with more is not mended name by name."""
+
+
+class _Report(NamedTuple):
+    """What ruff says of one name."""
+
+    code: str
+    name: str
+    row: int
+    column: int
 
 
 def undefined_names(repo: Path, paths: Sequence[str]) -> dict[str, list[NameFacts]]:
@@ -37,16 +50,15 @@ def undefined_names(repo: Path, paths: Sequence[str]) -> dict[str, list[NameFact
         UsageProblem: when ruff is not installed or does not answer; undefined names must not pass unseen.
     """
     repo = repo.resolve()
-    reports: dict[str, list[dict[str, Any]]] = {}
+    reports: dict[str, list[_Report]] = {}
     found: dict[str, list[NameFacts]] = {}
     for start in range(0, len(paths), _CHUNK):
         chunk = paths[start : start + _CHUNK]
-        items, complete = _ruff(repo, chunk)
-        for item in items:
-            reports.setdefault(Path(item["filename"]).relative_to(repo).as_posix(), []).append(item)
+        complete = _ruff(repo, chunk, reports)
         if not complete:
             found.update({path: [NameFacts("", 1, detail=UNREADABLE_DETAIL)] for path in chunk if _other(repo / path)})
-    found.update({path: list(_names(repo / path, items)) for path, items in reports.items()})
+    for path, items in reports.items():
+        found[path] = list(islice(_names(repo / path, items), _MAX_NAMES))
     return found
 
 
@@ -61,17 +73,28 @@ def _other(full: Path) -> bool:
     return False
 
 
-def _ruff(repo: Path, paths: Sequence[str]) -> tuple[list[dict[str, Any]], bool]:
-    """The reports, and whether ruff read all files."""
+def _ruff(repo: Path, paths: Sequence[str], reports: dict[str, list[_Report]]) -> bool:
+    """Add the reports on these files by file; whether ruff read all of them."""
+    known = set(paths)
     rules = (UNDEFINED, BEFORE_ASSIGNMENT, STAR)
     command = [_binary(), "check", "--isolated", "--no-cache", "--ignore-noqa", "--exit-zero", "--no-fix"]
     command += ["--select", ",".join(rules), "--output-format", "json", "--", *paths]
     try:
         run = subprocess.run(command, cwd=repo, capture_output=True, timeout=_TIMEOUT)
-        report = json.loads(run.stdout)
+        for item in json.loads(run.stdout, object_hook=_needed):
+            path = os.path.relpath(item["filename"], repo)
+            if item["code"] in rules and path in known:
+                name = item["message"].split("`")[1]  # ruff writes the name between backquotes
+                place = item["location"]
+                reports.setdefault(path, []).append(_Report(item["code"], name, place["row"], place["column"]))
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise UsageProblem("usage.ruff_failed", error=str(error)) from error
-    return [item for item in report if item["code"] in rules], not run.stderr
+    return not run.stderr
+
+
+def _needed(item: dict[str, Any]) -> dict[str, Any]:
+    """What is read of a report, which is many times as large."""
+    return {key: item[key] for key in ("code", "filename", "message", "location", "row", "column") if key in item}
 
 
 def _binary() -> str:
@@ -86,7 +109,7 @@ def _binary() -> str:
         return found
 
 
-def _names(full: Path, items: list[dict[str, Any]]) -> Iterator[NameFacts]:
+def _names(full: Path, items: list[_Report]) -> Iterator[NameFacts]:
     try:
         source = full.read_bytes()
         places, lines = _Places(ast.parse(source)), source.decode("utf-8-sig").split("\n")
@@ -94,13 +117,12 @@ def _names(full: Path, items: list[dict[str, Any]]) -> Iterator[NameFacts]:
         return
     seen: set[tuple[str, int]] = set()
     for item in items:
-        name = item["message"].split("`")[1]  # ruff writes the name between backquotes
-        line, characters = item["location"]["row"], item["location"]["column"] - 1
+        name, line, characters = item.name, item.row, item.column - 1
         column = len(lines[line - 1][:characters].encode())  # an AST counts bytes
-        if (name, line) in seen or (item["code"] == BEFORE_ASSIGNMENT and places.in_loop(line, column)):
+        if (name, line) in seen or (item.code == BEFORE_ASSIGNMENT and places.in_loop(line, column)):
             continue  # in a loop, an earlier round may have assigned it
         seen.add((name, line))
-        detail = STAR_DETAIL if item["code"] == STAR else DYNAMIC_DETAIL if places.may_create(name) else ""
+        detail = STAR_DETAIL if item.code == STAR else DYNAMIC_DETAIL if places.may_create(name) else ""
         yield NameFacts(name, line, quoted=places.never_evaluated(line, column), detail=detail)
 
 

@@ -6,6 +6,7 @@ the older one, which hands whole sections on as keyword arguments.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ def other_configs(repo: Path, scripts: dict[str, ScriptFacts], core: str) -> dic
         for command in script.commands
         if command.program and command.config and not command.program.startswith(core)
     }
-    return {path: read_config(repo, path) for path in sorted(paths) if (repo / path).is_file()}
+    return {path: read_config(repo, path) for path in sorted(paths) if os.path.isfile(repo / path)}
 
 
 def spreading_modules(project: Project, configs: dict[str, ConfigFacts]) -> dict[str, ModuleFacts]:

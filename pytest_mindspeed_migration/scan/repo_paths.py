@@ -6,6 +6,7 @@ import os
 import posixpath
 import re
 import stat
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,6 +15,9 @@ REPO_NAME = "MindSpeed-MM"
 
 MAX_PATH = 1_000
 """Longer paths are not followed."""
+
+MAX_NESTING = 50
+"""Folders inside each other that are looked into."""
 
 _PLACEHOLDER = re.compile(
     r"[<>${}*?\[\]\x1f]|\.\.\.|(?<![a-z])x{2,}(?![a-z])|(?<![a-z])xb(?![a-z])|(?<![a-z])x{2,}b(?![a-z])"
@@ -56,6 +60,20 @@ def _inside(path: str) -> str | None:
     if path == ".":
         return ""
     return None if path == ".." or path.startswith(("../", "/")) else path
+
+
+def files_below(repo: Path, folder: str) -> Iterator[str]:
+    """Files below a folder of the repo, sorted by folder.
+
+    Links to folders are not followed, so no loop can catch the walk; hidden folders, compiled files and what is nested
+    deeper than any code are left out.
+    """
+    for parent, folders, names in os.walk(repo / folder):
+        rel = os.path.relpath(parent, repo).replace(os.sep, "/")
+        deep = rel.count("/") >= MAX_NESTING
+        folders[:] = [] if deep else sorted(f for f in folders if not f.startswith(".") and f != "__pycache__")
+        for name in sorted(names):
+            yield f"{rel}/{name}"
 
 
 def exists(repo: Path, rel: str) -> bool:

@@ -8,11 +8,14 @@ from collections.abc import Iterator, Sequence
 _SPEC = re.compile(
     r"([A-Za-z][\w.-]*)(?:\[[\w,. -]*\])?\s*((?:[=!~<>]=|[<>])\s*[\w.*+!-]+(?:\s*,\s*[=!~<>]+\s*[\w.*]+)*)"
 )
-_GIT = re.compile(r"(?:([\w.-]+)\s*@\s*)?git\+\w+://\S+?/([\w.-]+?)(?:\.git)?(?:@([\w./-]+))?(?:#\S*)?$")
+_GIT = re.compile(r"(?:(?<![\w.-])([\w.-]+)\s*@\s*)?git\+\w+://\S+?/([\w.-]+?)(?:\.git)?(?:@([\w./-]+))?(?:#\S*)?$")
 _PIN = re.compile(r"(?<![\w./-])([A-Za-z][\w-]*)\s?==\s?(\d[\w.]*)", re.ASCII)
 _ROW = re.compile(
     r"^\s*\|\s*[`*\[]*([A-Za-z][\w-]*)[`*\]]*(?:\([^)]*\))?\s*\|\s*[`*]*((?:[=<>~]=)?\s*v?\d+\.\d+[\w.]*)[`*]*\s*\|"
 )
+MAX_LINE = 500
+"""Longer lines are no requirements."""
+
 _OTHER_NAMES = {"pytorch": "torch"}
 
 
@@ -28,7 +31,7 @@ def from_pip(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
 def from_requirements_line(line: str) -> Iterator[tuple[str, str]]:
     """Package and specifier of a line of a requirements file; nothing for a package without a version."""
     line = line.split(" #")[0].split(";")[0].strip()
-    if not line or line.startswith(("#", "-")):
+    if not line or line.startswith(("#", "-")) or len(line) > MAX_LINE:
         return
     if match := _GIT.search(line):
         if match[3]:

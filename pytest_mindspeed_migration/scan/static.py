@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -85,7 +86,7 @@ def entry_files(facts: StaticFacts, project: Project, target: TargetFacts) -> li
 
 def repo_facts(repo: Path) -> RepoFacts:
     """Commit and state of the checkout, and what is wrong when it is not a MindSpeed-MM checkout."""
-    if not (repo / "mindspeed_mm" / "fsdp").is_dir():
+    if not os.path.isdir(repo / "mindspeed_mm" / "fsdp"):
         return RepoFacts(problem="not_mindspeed_mm")
     head = _git(repo, "rev-parse", "HEAD")
     top = _git(repo, "rev-parse", "--show-toplevel")

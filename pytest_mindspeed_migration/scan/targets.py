@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from ..facts.launch import DocFacts, ScriptFacts
 from ..facts.static import TargetFacts
 from ..findings import near
 from .docs import read_doc
+from .repo_paths import files_below
 from .shell import read_script
 from .yaml_tree import read_config
 
@@ -48,7 +49,7 @@ def discover(repo: Path) -> Discovery:
     its `ConfigFacts.problems`, and the other targets are found all the same.
     """
     found = Discovery()
-    files = list(_files(repo, EXAMPLES))
+    files = list(files_below(repo, EXAMPLES))
     for rel in files:
         if rel.endswith((".yaml", ".yml")) and _may_be_target(repo, rel):
             config = read_config(repo, rel)
@@ -68,7 +69,7 @@ def discover_framework_files(repo: Path) -> Discovery:
     """Read every launch script and document of `repo` that is not the copy of another project's."""
     found = Discovery()
     for folder in FOLDERS_OF_DOCS:
-        for rel in _files(repo, folder):
+        for rel in files_below(repo, folder):
             if rel.endswith(".sh") and folder in (EXAMPLES, "tests"):
                 found.scripts[rel] = read_script(repo, rel)
             elif rel.endswith(".md"):
@@ -121,15 +122,6 @@ def _folded(name: str) -> str:
 # -- files --------------------------------------------------------------------------------------------------------
 
 
-def _files(repo: Path, folder: str) -> Iterator[str]:
-    """Files below a folder, sorted; symlinks to folders are not followed, so no loop can catch the walk."""
-    for parent, folders, names in os.walk(repo / folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
-        rel = os.path.relpath(parent, repo).replace(os.sep, "/")
-        for name in sorted(names):
-            yield f"{rel}/{name}"
-
-
 def _listing(repo: Path, folder: str) -> list[str]:
     try:
         return sorted(posixpath.join(folder, entry.name) for entry in os.scandir(repo / folder) if entry.is_file())
@@ -179,7 +171,7 @@ def _is_document(name: str) -> bool:
 
 def _read_scripts(repo: Path, files: Iterable[str], folders: set[str], found: Discovery) -> None:
     """Read the scripts beside the configs, and those elsewhere that name one of them."""
-    names = [posixpath.basename(rel).encode() for rel in found.configs]
+    names = [os.fsencode(posixpath.basename(rel)) for rel in found.configs]
     for rel in files:
         if rel.endswith(".sh"):
             beside = posixpath.dirname(rel) in folders

@@ -18,13 +18,12 @@ class TextProblem:
     line: int | None = None
 
 
-def read_text(path: Path, limit: int = MAX_BYTES, strict: bool = True) -> str | TextProblem:
-    """Return the text of a file, or why there is none.
+def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes | TextProblem:
+    """Return what a file holds, or why it is not read.
 
     Args:
         path: the file; a folder, a pipe or a symlink loop is a problem, not an error.
         limit: largest size that is read, in bytes.
-        strict: whether bytes that are not UTF-8 are a problem; a shell does not mind them.
     """
     try:
         status = path.stat()
@@ -32,9 +31,21 @@ def read_text(path: Path, limit: int = MAX_BYTES, strict: bool = True) -> str | 
             return TextProblem("unreadable", "not a regular file")
         if status.st_size > limit:
             return TextProblem("too_large", f"{status.st_size} bytes")
-        raw = path.read_bytes()
+        return path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         return TextProblem("unreadable", getattr(error, "strerror", None) or str(error))
+
+
+def read_text(path: Path, limit: int = MAX_BYTES, strict: bool = True) -> str | TextProblem:
+    """Return the text of a file, or why there is none.
+
+    Args:
+        path, limit: as for `read_bytes`.
+        strict: whether bytes that are not UTF-8 are a problem; a shell does not mind them.
+    """
+    raw = read_bytes(path, limit)
+    if isinstance(raw, TextProblem):
+        return raw
     if b"\0" in raw and not raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return TextProblem("binary", f"NUL byte at offset {raw.index(0)}")
     try:

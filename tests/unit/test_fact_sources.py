@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -46,6 +47,13 @@ def test_an_export_keeps_the_order_of_keys(tmp_path: Path) -> None:
         (b"{}", "usage.facts_format"),
         (b'{"format": 1, "colour": "red"}', "usage.facts_not_json"),
         (b'{"format": 1, "targets": 3}', "usage.facts_not_json"),
+        (b'{"format": true}', "usage.facts_format"),
+        (b'{"format": 1, "targets": [{"name": 1, "config": null}]}', "usage.facts_not_json"),
+        (b'{"format": 1, "targets": [{"name": "a"}]}', "usage.facts_not_json"),
+        (b'{"format": 1, "files": ["a", null]}', "usage.facts_not_json"),
+        (b'{"format": 1, "configs": {"a": {"path": "a", "data": []}}}', "usage.facts_not_json"),
+        (b'{"format": 1, "configs": {"a": {"path": "a", "data": {}, "lines": {"b": "3"}}}}', "usage.facts_not_json"),
+        (b'{"format": 1, "modules": {"a": {"path": "a", "syntax_error": [1]}}}', "usage.facts_not_json"),
     ],
 )
 def test_what_is_no_export_is_one_sentence(tmp_path: Path, content: bytes, key: str) -> None:
@@ -55,6 +63,23 @@ def test_what_is_no_export_is_one_sentence(tmp_path: Path, content: bytes, key: 
         store.load(path)
     assert caught.value.key == key
     assert str(path) in caught.value.render("en")
+
+
+def test_an_export_of_the_wrong_shape_names_the_place(tmp_path: Path) -> None:
+    (tmp_path / "facts.json").write_text('{"format": 1, "targets": [{"name": "a", "config": 3}]}', encoding="utf-8")
+    with pytest.raises(UsageProblem) as caught:
+        store.load(tmp_path / "facts.json")
+    assert "StaticFacts.targets.config is not str" in caught.value.render("en")
+
+
+def test_a_pipe_is_neither_waited_for_nor_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageProblem) as caught:
+        store.load(tmp_path / "pipe")
+    assert caught.value.key == "usage.facts_unreadable"
+    with pytest.raises(OSError, match="no regular file"):
+        store.save(StaticFacts(), tmp_path / "pipe")
+    assert [(path.name, path.is_fifo()) for path in tmp_path.iterdir()] == [("pipe", True)]
 
 
 def test_a_save_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:

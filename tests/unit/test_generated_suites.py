@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -110,3 +111,18 @@ def test_markdown_values_stay_on_their_line(value: Any) -> None:
 
 def test_a_code_span_is_fenced_longer_than_what_it_holds() -> None:
     assert code("a``b") == "``` a``b ```"
+
+
+def test_a_file_of_somebody_else_is_not_replaced_except_in_a_folder_of_our_own(tmp_path: Path) -> None:
+    (suite,) = write_suites(tmp_path, [_view()], CATALOGUE)
+    suite.path.write_text("# mine\n", encoding="utf-8")
+    with pytest.raises(FileExistsError, match="no generated suite"):
+        write_suites(tmp_path, [_view()], CATALOGUE)
+    assert suite.path.read_text(encoding="utf-8") == "# mine\n"
+    write_suites(tmp_path, [_view()], CATALOGUE, own=True)
+    assert read_header(suite.path) is not None
+
+
+def test_a_pipe_is_no_generated_suite(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "test_migrate_x.py")
+    assert find_suites([tmp_path]) == []

@@ -13,7 +13,7 @@ from pytest_mindspeed_migration.checks.view import TargetView
 from pytest_mindspeed_migration.facts.config import ConfigFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
 from pytest_mindspeed_migration.findings import Finding
-from pytest_mindspeed_migration.outcomes import Judge, facts_stated
+from pytest_mindspeed_migration.outcomes import MAX_FINDINGS, Judge, facts_stated
 
 
 @pytest.fixture
@@ -118,3 +118,15 @@ def test_a_contract_without_anything_to_judge_is_not_run_and_says_why(checks: di
     assert (verdict.status, verdict.reason and verdict.reason.key) == ("not_run", "preflight.no_assets")
     checks["preflight.assets"] = [idle, lambda view: []]
     assert Judge(load_catalogue(), _view({}), ["static"]).verdict("preflight.assets").status == "passed"
+
+
+def test_a_contract_with_findings_without_end_keeps_the_first_and_says_how_many_more(
+    checks: dict[str, list[Check]],
+) -> None:
+    checks["preflight.repo"] = [
+        lambda view: [Finding("suite.test_error", {"error": str(n % 40_000)}) for n in range(80_000)]
+    ]
+    verdict = _judge(_view({})).verdict("preflight.repo")
+    assert verdict.status == "failed"
+    assert len(verdict.findings) == MAX_FINDINGS + 1
+    assert verdict.findings[-1] == Finding("outcome.more_findings", {"count": 40_000 - MAX_FINDINGS}, severity="note")
