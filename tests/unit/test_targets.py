@@ -59,6 +59,24 @@ def test_a_byte_order_mark_does_not_hide_a_target(repo: Path, encoding: str) -> 
     assert "marked" in names(repo)
 
 
+def test_a_yaml_nobody_may_read_is_a_target_that_says_so(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked = repo / "examples/locked/locked.yaml"
+    write(repo, "examples/locked/locked.yaml", PLAN.format("locked"))
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != locked)
+    read = Path.read_bytes
+
+    def refuse(path: Path) -> bytes:
+        if path == locked:
+            raise PermissionError(13, "Permission denied")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    found = discover(repo)
+    assert "locked" in [target.name for target in found.targets]
+    (problem,) = found.configs["examples/locked/locked.yaml"].problems
+    assert (problem.kind, problem.detail) == ("unreadable", "Permission denied")
+
+
 def test_a_script_elsewhere_that_starts_the_config_belongs_to_it(repo: Path) -> None:
     write(repo, "examples/all/go.sh", f"CONFIG=examples/solo/solo_config.yaml\ntorchrun {TRAINER} $CONFIG\n")
     (solo,) = [target for target in discover(repo).targets if target.name == "solo"]
