@@ -13,7 +13,7 @@ from ..facts.codec import from_json, to_json
 
 T = TypeVar("T")
 
-KEPT = 6
+KEPT = 12
 """Derived results that are kept: one for each choice of targets that was asked for lately."""
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import gc
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from ..facts.flow import FlowFacts
@@ -17,7 +15,6 @@ from .names import undefined_names
 from .repo_paths import files_below
 from .text import TextProblem, read_bytes
 
-CACHE_FORMAT = 3
 MAX_BYTES = 400_000
 """A Python file above this size is generated data, not a plugin; it is reported as unreadable. Its tree takes up to 700
 times as much memory; the largest of the framework has 140 kB."""
@@ -26,14 +23,14 @@ times as much memory; the largest of the framework has 140 kB."""
 class Project:
     """The Python side of a target repo. Reads files on demand, each once, and follows imports inside the repo."""
 
-    def __init__(self, repo: Path, package: str = "mindspeed_mm", cache: Path | None = None) -> None:
+    def __init__(self, repo: Path, package: str = "mindspeed_mm", cache: ScanCache | None = None) -> None:
         self.repo = repo
         self.package = package
         self.core = f"{package}/fsdp/"
         self.files = [path for path in files_below(repo, package) if path.endswith(".py")]
         self._file_set = set(self.files)
         self.modules: dict[str, ModuleFacts] = {}
-        self.cache = ScanCache(cache)
+        self.cache = cache or ScanCache(None)
         self._fresh: dict[str, list[int]] = {}  # files read anew, with the stamp they are cached under
         self._named: set[str] = set()  # files whose undefined names are known
 
@@ -44,17 +41,16 @@ class Project:
         its own imports are not followed: they belong to the other stack.
         """
         pending = list(paths)
-        with _no_gc():
-            while pending:
-                path = pending.pop()
-                if path in self.modules:
-                    continue
-                facts = self._read_file(path)
-                self.modules[path] = facts
-                if path.startswith(self.core):
-                    pending.extend(self._files_of(facts.name))  # the packages above it run first
-                    pending.extend(self._imported_files(facts))
-            self._add_undefined_names()
+        while pending:
+            path = pending.pop()
+            if path in self.modules:
+                continue
+            facts = self._read_file(path)
+            self.modules[path] = facts
+            if path.startswith(self.core):
+                pending.extend(self._files_of(facts.name))  # the packages above it run first
+                pending.extend(self._imported_files(facts))
+        self._add_undefined_names()
 
     def read_beside(self, paths: Iterable[str]) -> dict[str, ModuleFacts]:
         """Read files of the other stack with the modules they name directly; they do not join `modules`."""
@@ -150,15 +146,3 @@ def read_module(full: Path, path: str) -> ModuleFacts:
 def _unreadable(path: str, reason: str, line: int = 1) -> ModuleFacts:
     name, is_package = module_name(path)
     return ModuleFacts(path=path, name=name, is_package=is_package, dynamic=True, syntax_error=(line, reason))
-
-
-@contextmanager
-def _no_gc() -> Iterator[None]:
-    """ASTs are trees without cycles: collecting while they are built is a third of the parsing time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..checks.view import FRAMEWORK
 from ..facts.static import RepoFacts, StaticFacts, TargetFacts
+from .cache import ScanCache
 from .flow.run import follow_configuration
 from .framework_files import framework_files
 from .project import Project
@@ -19,14 +20,14 @@ ENTRY = "mindspeed_mm/fsdp/train/trainer.py"
 
 
 def scan(
-    repo: Path, names: Sequence[str] | None = None, cache: Path | None = None, found: Discovery | None = None
+    repo: Path, names: Sequence[str] | None = None, cache: ScanCache | None = None, found: Discovery | None = None
 ) -> StaticFacts:
     """Scan a target repo.
 
     Args:
         repo: the checkout.
         names: exact names of the targets whose plugins are read; None reads all, with the framework's own files.
-        cache: file that keeps what was read from each Python file between runs; None reads everything anew.
+        cache: what earlier runs have read; None reads everything anew.
         found: what `discover` returned for this repo, when the caller has it already.
     """
     found = found or discover(repo)

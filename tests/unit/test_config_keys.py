@@ -14,6 +14,7 @@ from pytest_mindspeed_migration.checks.registry import judge
 from pytest_mindspeed_migration.checks.view import FRAMEWORK, TargetView
 from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
 from pytest_mindspeed_migration.findings import Finding
+from pytest_mindspeed_migration.scan.cache import ScanCache
 from pytest_mindspeed_migration.scan.static import scan
 
 BASES = {
@@ -443,13 +444,13 @@ def test_findings_do_not_depend_on_how_much_was_scanned(tmp_path: Path) -> None:
 def test_a_second_scan_takes_unchanged_files_from_the_cache(tmp_path: Path) -> None:
     facts_of(tmp_path)
     cache = tmp_path / "migration-report" / "scan.json"
-    first = scan(tmp_path, None, cache)
+    first = scan(tmp_path, None, ScanCache(cache))
     kept = cache.read_bytes()
-    assert scan(tmp_path, None, cache) == first
+    assert scan(tmp_path, None, ScanCache(cache)) == first
     assert cache.read_bytes() == kept
     plugin = tmp_path / "mindspeed_mm/fsdp/models/toy/modeling_toy.py"
     plugin.write_text(plugin.read_text(encoding="utf-8").replace("width", "breadth_"), encoding="utf-8")
-    changed = scan(tmp_path, None, cache)
+    changed = scan(tmp_path, None, ScanCache(cache))
     assert [f.yaml_path for f in said(changed, "config.ignored_keys")] == ["model.width"]
 
 
@@ -458,7 +459,7 @@ def test_a_damaged_cache_is_not_used(tmp_path: Path, text: str) -> None:
     facts = facts_of(tmp_path)
     cache = tmp_path / "scan.json"
     cache.write_text(text, encoding="utf-8")
-    assert scan(tmp_path, None, cache) == facts
+    assert scan(tmp_path, None, ScanCache(cache)) == facts
 
 
 def test_a_section_of_the_older_stack_must_fit_the_function_it_is_handed_to(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from pytest_mindspeed_migration.errors import UsageProblem
 from pytest_mindspeed_migration.facts.flow import FlowFacts
 from pytest_mindspeed_migration.scan import names
+from pytest_mindspeed_migration.scan.cache import ScanCache
 from pytest_mindspeed_migration.scan.project import Project
 
 FILE = "mindspeed_mm/fsdp/x.py"
@@ -18,7 +19,7 @@ def read(repo: Path, source: bytes, cache: Path | None = None) -> list[tuple[str
     path = repo / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(source)
-    project = Project(repo, cache=cache)
+    project = Project(repo, cache=ScanCache(cache))
     project.read([FILE])
     project.finish(FlowFacts)
     return [(item.name, item.line, item.detail) for item in project.modules[FILE].unbound]
@@ -42,7 +43,7 @@ def test_a_cached_file_is_not_asked_about_again(tmp_path: Path, monkeypatch: pyt
     cache = tmp_path / "cache.json"
     first = read(tmp_path, b"print(gone)\n", cache)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("ruff was started again"))
-    project = Project(tmp_path, cache=cache)
+    project = Project(tmp_path, cache=ScanCache(cache))
     project.read([FILE])
     assert [(item.name, item.line, item.detail) for item in project.modules[FILE].unbound] == first == [("gone", 1, "")]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_mindspeed_migration.facts import store
+from pytest_mindspeed_migration.scan.cache import ScanCache
 from pytest_mindspeed_migration.scan.static import scan
 from pytest_mindspeed_migration.survey import survey
 
@@ -52,6 +53,6 @@ def test_one_target_alone_gives_the_findings_it_has_among_all(tmp_path: Path) ->
     everything = scan(Path(REPO or ""))
     expected = survey(everything)
     for target in everything.targets[:3]:
-        alone = survey(scan(Path(REPO or ""), [target.name], tmp_path / "cache.json"))
+        alone = survey(scan(Path(REPO or ""), [target.name], ScanCache(tmp_path / "cache.json")))
         own = [s.line for s in alone if s.target == target.name]
         assert own == [s.line for s in expected if s.target == target.name]
