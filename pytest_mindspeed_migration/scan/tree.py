@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from .cache import ScanCache
+from .repo_paths import MAX_NESTING
 from .targets import FOLDERS_OF_DOCS, Discovery, discover
 
 _SKIPPED = {"__pycache__"}
@@ -26,7 +27,8 @@ def tree_key(repo: Path, package: str) -> str:
     digest = hashlib.sha256()
     for top in ["", *sorted({package, *FOLDERS_OF_DOCS})]:
         for folder, folders, names in os.walk(repo / top):
-            folders[:] = sorted(name for name in folders if top and name not in _SKIPPED)
+            inside = top and folder.count(os.sep) - str(repo).count(os.sep) <= MAX_NESTING
+            folders[:] = sorted(name for name in folders if inside and name not in _SKIPPED)
             for name in sorted(names):
                 stamp = _stamp(os.path.join(folder, name)) if name.endswith(_READ) else ""
                 digest.update(f"{folder}/{name}\0{stamp}\n".encode("utf-8", "replace"))

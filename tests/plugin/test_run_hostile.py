@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from plugin_project import Project
+
+from pytest_mindspeed_migration.demo import demo_repo
 
 
 def test_a_test_that_fails_before_it_judges_is_reported_with_the_others(project: Project) -> None:
@@ -90,3 +94,19 @@ def test_a_pipe_among_the_tests_is_not_waited_for(pytester: pytest.Pytester) -> 
     os.mkfifo(pytester.mkdir("suites") / "test_migrate_x.py")
     result = pytester.runpytest_subprocess("suites", "--migrate-repo=demo", timeout=60)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_folders_without_end_stop_neither_the_first_run_nor_one_from_the_cache(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = pytester.path / "repo"
+    shutil.copytree(demo_repo(), repo)
+    monkeypatch.chdir(repo / "examples")
+    for _ in range(1200):  # a path longer than the system takes can only be made step by step
+        os.mkdir("d")
+        os.chdir("d")
+    monkeypatch.chdir(pytester.path)
+    for _ in range(2):
+        result = pytester.runpytest_subprocess("--migrate-target=all", f"--migrate-repo={repo}")
+        assert result.ret == 0
+    subprocess.run(["rm", "-rf", str(repo)], check=True)
