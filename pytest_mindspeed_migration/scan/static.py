@@ -7,13 +7,15 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..atomic import encode
 from ..checks.view import FRAMEWORK
 from ..facts.static import RepoFacts, StaticFacts, TargetFacts
 from .cache import ScanCache
 from .flow.run import follow_configuration
 from .framework_files import framework_files
-from .project import Project
+from .project import MAX_BYTES, Project
 from .targets import Discovery, discover
+from .text import TextProblem, read_bytes
 
 ENTRY = "mindspeed_mm/fsdp/train/trainer.py"
 """The trainer of the FSDP2 stack: where a target without a launch script starts."""
@@ -57,13 +59,12 @@ def _registered_elsewhere(facts: StaticFacts, project: Project, chosen: list[Tar
     """Files that name an id which nothing read so far registers: a plugin entry may be missing for them."""
     known = {item.id for module in project.modules.values() for item in module.registrations}
     configs = [facts.configs[target.config] for target in chosen if target.config in facts.configs]
-    wanted = {config.get(key) for config in configs for key in ("model.model_id", "data.dataset_param.dataset_type")}
-    names = [name.encode() for name in wanted - known if isinstance(name, str) and name]
+    wanted = {config.string(key) for config in configs for key in ("model.model_id", "data.dataset_param.dataset_type")}
+    names = [encode(name) for name in wanted - known if name]
     found = []
     for path in project.below(project.core) if names else ():
-        try:
-            source = (project.repo / path).read_bytes()
-        except OSError:
+        source = read_bytes(project.repo / path, MAX_BYTES)
+        if isinstance(source, TextProblem):
             continue
         if b".register(" in source and any(name in source for name in names):
             found.append(path)

@@ -16,6 +16,7 @@ from pytest_mindspeed_migration.outcomes import Judge
 from pytest_mindspeed_migration.scan.project import MAX_BYTES, Project, read_module
 from pytest_mindspeed_migration.scan.repo_paths import MAX_NESTING, files_below
 from pytest_mindspeed_migration.scan.requirements import from_requirements_line
+from pytest_mindspeed_migration.scan.static import scan
 from pytest_mindspeed_migration.scan.targets import discover
 
 FOLDER = "mindspeed_mm/fsdp/models/toy"
@@ -101,6 +102,19 @@ def test_names_of_files_need_be_no_text(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.read(project.files)
     assert project.files == [f"{FOLDER}/e\udcff.py"]
+
+
+@pytest.mark.parametrize("model_id", ["[x]", "{x: 1}", "3", '""', '"\\x00"', "nobody_registers_this"])
+def test_one_target_is_scanned_whatever_it_names(tmp_path: Path, model_id: str) -> None:
+    (tmp_path / FOLDER).mkdir(parents=True)
+    (tmp_path / FOLDER / "m.py").write_text("r.register('nobody_registers_this')\n", encoding="utf-8")
+    os.mkfifo(tmp_path / FOLDER / "pipe.py")
+    (tmp_path / "examples" / "toy").mkdir(parents=True)
+    text = f"{PLAN}model:\n  model_id: {model_id}\ndata:\n  dataset_param:\n    dataset_type: [{{}}]\n"
+    (tmp_path / "examples" / "toy" / "toy.yaml").write_text(text, encoding="utf-8")
+    facts = scan(tmp_path, ["toy"])
+    assert [target.name for target in facts.targets] == ["toy"]
+    assert (f"{FOLDER}/m.py" in facts.modules) is (model_id == "nobody_registers_this")
 
 
 def test_folders_without_end_are_left_out(tmp_path: Path) -> None:
