@@ -35,15 +35,10 @@ def other_configs(repo: Path, scripts: dict[str, ScriptFacts], core: str) -> dic
 def spreading_modules(project: Project, configs: dict[str, ConfigFacts]) -> dict[str, ModuleFacts]:
     """Modules outside the FSDP2 package that call something with `**<section>`, and what they import."""
     sections = {name for config in configs.values() for name in _sections(config.data)}
-    callers = []
-    for path in project.files if sections else ():
-        if not path.startswith(project.core):
-            try:
-                source = (project.repo / path).read_bytes()
-            except OSError:
-                continue
-            if any(match.decode() in sections for match in _SPREAD.findall(source)):
-                callers.append(path)
+    outside = [path for path in project.files if not path.startswith(project.core)] if sections else []
+    callers = [
+        path for path in outside if any(match.decode() in sections for match in _SPREAD.findall(project.source(path)))
+    ]
     return project.read_beside(callers)
 
 

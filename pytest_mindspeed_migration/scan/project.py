@@ -64,6 +64,11 @@ class Project:
             self.cache.keep_file(path, self._fresh.pop(path), found[path])
         return found
 
+    def source(self, path: str) -> bytes:
+        """What a file holds; nothing when it is none that would be read."""
+        source = read_bytes(self.repo / path, MAX_BYTES)
+        return b"" if isinstance(source, TextProblem) else source
+
     def below(self, folder: str) -> list[str]:
         """Every Python file below a folder of the repo."""
         prefix = folder.rstrip("/") + "/"

@@ -13,9 +13,8 @@ from ..facts.static import RepoFacts, StaticFacts, TargetFacts
 from .cache import ScanCache
 from .flow.run import follow_configuration
 from .framework_files import framework_files
-from .project import MAX_BYTES, Project
+from .project import Project
 from .targets import Discovery, discover
-from .text import TextProblem, read_bytes
 
 ENTRY = "mindspeed_mm/fsdp/train/trainer.py"
 """The trainer of the FSDP2 stack: where a target without a launch script starts."""
@@ -63,9 +62,7 @@ def _registered_elsewhere(facts: StaticFacts, project: Project, chosen: list[Tar
     names = [encode(name) for name in wanted - known if name]
     found = []
     for path in project.below(project.core) if names else ():
-        source = read_bytes(project.repo / path, MAX_BYTES)
-        if isinstance(source, TextProblem):
-            continue
+        source = project.source(path)
         if b".register(" in source and any(name in source for name in names):
             found.append(path)
     return found

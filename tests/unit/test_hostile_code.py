@@ -10,9 +10,11 @@ import pytest
 from pytest_mindspeed_migration.analysis.index import MAX_BASES, Ref, index_of
 from pytest_mindspeed_migration.catalogue import load_catalogue
 from pytest_mindspeed_migration.checks.view import FRAMEWORK, TargetView
+from pytest_mindspeed_migration.facts.config import ConfigFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
 from pytest_mindspeed_migration.findings import near
 from pytest_mindspeed_migration.outcomes import Judge
+from pytest_mindspeed_migration.scan.other_stack import spreading_modules
 from pytest_mindspeed_migration.scan.project import MAX_BYTES, Project, read_module
 from pytest_mindspeed_migration.scan.repo_paths import MAX_NESTING, files_below
 from pytest_mindspeed_migration.scan.requirements import from_requirements_line
@@ -102,6 +104,14 @@ def test_names_of_files_need_be_no_text(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.read(project.files)
     assert project.files == [f"{FOLDER}/e\udcff.py"]
+
+
+def test_a_pipe_among_the_code_of_the_other_stack_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "mindspeed_mm" / "old").mkdir(parents=True)
+    os.mkfifo(tmp_path / "mindspeed_mm" / "old" / "pipe.py")
+    (tmp_path / "mindspeed_mm" / "old" / "m.py").write_text("f(**args.model)\n", encoding="utf-8")
+    found = spreading_modules(Project(tmp_path), {"c": ConfigFacts("c", {"model": {"a": 1}})})
+    assert list(found) == ["mindspeed_mm/old/m.py"]
 
 
 @pytest.mark.parametrize("model_id", ["[x]", "{x: 1}", "3", '""', '"\\x00"', "nobody_registers_this"])
