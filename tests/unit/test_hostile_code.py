@@ -109,7 +109,7 @@ def test_names_of_files_need_be_no_text(tmp_path: Path) -> None:
 def test_a_pipe_among_the_code_of_the_other_stack_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "mindspeed_mm" / "old").mkdir(parents=True)
     os.mkfifo(tmp_path / "mindspeed_mm" / "old" / "pipe.py")
-    (tmp_path / "mindspeed_mm" / "old" / "m.py").write_text("f(**args.model)\n", encoding="utf-8")
+    (tmp_path / "mindspeed_mm" / "old" / "m.py").write_text("f(**model)\n", encoding="utf-8")
     found = spreading_modules(Project(tmp_path), {"c": ConfigFacts("c", {"model": {"a": 1}})})
     assert list(found) == ["mindspeed_mm/old/m.py"]
 
