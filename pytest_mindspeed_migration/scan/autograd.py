@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..facts.source import AutogradFacts
 from .expressions import FunctionNode, signature_of, string_of
+from .results import own_nodes
 
 BASE = "Function"
 
@@ -38,7 +39,7 @@ def autograd_of(node: ast.ClassDef, bases: list[str]) -> AutogradFacts | None:
 
 
 def _returns(function: FunctionNode) -> Iterator[ast.Return]:
-    for node in _own(function):
+    for node in own_nodes(function):
         if isinstance(node, ast.Return):
             yield node
 
@@ -63,7 +64,7 @@ def _stored(function: FunctionNode) -> list[str] | None:
     """Attributes set on the context; None when it is handed on, so that others may set more."""
     context, found = _context(function), set[str]()
     uses = attributes = 0
-    for node in _own(function):
+    for node in own_nodes(function):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == context:
             attributes += 1
             if not isinstance(node.ctx, ast.Load):
@@ -75,7 +76,7 @@ def _stored(function: FunctionNode) -> list[str] | None:
 def _read(function: FunctionNode) -> dict[str, int]:
     """Attributes read on the context, without those the function tests or sets itself."""
     context, found, known = _context(function), dict[str, int](), set[str]()
-    for node in _own(function):
+    for node in own_nodes(function):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == context:
             if isinstance(node.ctx, ast.Load):
                 found.setdefault(node.attr, node.lineno)
@@ -88,11 +89,3 @@ def _read(function: FunctionNode) -> dict[str, int]:
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def _own(root: ast.AST) -> Iterator[ast.AST]:
-    """Nodes of a function without those of the functions in it, whose returns are their own."""
-    for node in ast.iter_child_nodes(root):
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            yield node
-            yield from _own(node)

@@ -43,11 +43,6 @@ class ScanCache:
         """Whether anything is kept at all; without, keys need not be computed."""
         return self._path is not None
 
-    def stamps_of(self, names: list[str]) -> str:
-        """A key for what follows from these files alone."""
-        stamps = [[name, *self._files[name][0]] for name in sorted(names) if name in self._files]
-        return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()
-
     def derived(self, cls: type[T], key: str, compute: Callable[[], T]) -> T:
         """A result as kept under a key that changes with everything it follows from, else computed."""
         if not self.kept:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from ..facts.flow import FlowFacts
-from ..facts.source import ModuleFacts
+from ..facts.source import ModuleFacts, NameFacts
 from .cache import ScanCache
 from .module_reader import ModuleReader
 from .names import undefined_names
@@ -32,13 +34,17 @@ class Project:
         self.modules: dict[str, ModuleFacts] = {}
         self.cache = cache or ScanCache(None)
         self._fresh: dict[str, list[int]] = {}  # files read anew, with the stamp they are cached under
+        self._stamps: dict[str, list[int]] = {}  # of every file read
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._answers: list[Future[dict[str, list[NameFacts]]]] = []
         self._named: set[str] = set()  # files whose undefined names are known
 
-    def read(self, paths: Iterable[str]) -> None:
+    def read(self, paths: Iterable[str], wait: bool = True) -> None:
         """Read these files and what they import, however indirectly, inside the FSDP2 package.
 
         A file outside it (the older Megatron-style stack) is read, so that names imported from it can be checked, but
-        its own imports are not followed: they belong to the other stack.
+        its own imports are not followed: they belong to the other stack. Without `wait`, the undefined names of the
+        files are there only after `finish()`: finding them goes on in a process of its own.
         """
         pending = list(paths)
         while pending:
@@ -50,7 +56,9 @@ class Project:
             if path.startswith(self.core):
                 pending.extend(self._files_of(facts.name))  # the packages above it run first
                 pending.extend(self._imported_files(facts))
-        self._add_undefined_names()
+        self._ask_for_undefined_names()
+        if wait:
+            self._add_undefined_names()
 
     def read_beside(self, paths: Iterable[str]) -> dict[str, ModuleFacts]:
         """Read files of the other stack with the modules they name directly; they do not join `modules`."""
@@ -76,9 +84,11 @@ class Project:
 
     def finish(self, derive: Callable[[], FlowFacts]) -> FlowFacts:
         """Close the reading: keep what is new for the next run, with what is derived from all files read."""
+        stamps = hashlib.sha256(repr(sorted(self._stamps.items())).encode("utf-8", "replace")).hexdigest()
+        flow = self.cache.derived(FlowFacts, stamps, derive)
+        self._add_undefined_names()
         for path, stamp in self._fresh.items():
             self.cache.keep_file(path, stamp, self.modules[path])
-        flow = self.cache.derived(FlowFacts, self.cache.stamps_of(list(self.modules)), derive)
         self.cache.save()
         return flow
 
@@ -108,19 +118,26 @@ class Project:
         except OSError as error:
             return _unreadable(path, error.strerror or "unreadable")
         stamp = [status.st_mtime_ns, status.st_size]
+        self._stamps[path] = stamp
         kept = self.cache.file(ModuleFacts, path, stamp)
         if kept is not None:
             return kept
         self._fresh[path] = stamp
         return read_module(full, path)
 
-    def _add_undefined_names(self) -> None:
-        """Names no scope binds, of the files that were not in the cache and have not been asked about yet."""
+    def _ask_for_undefined_names(self) -> None:
+        """Have ruff look at the files that were not in the cache and have not been asked about yet, in a thread."""
         paths = [path for path in self._fresh if path not in self._named and self.modules[path].syntax_error is None]
         self._named.update(paths)
         if paths:
-            for path, names in undefined_names(self.repo, paths).items():
+            self._answers.append(self._pool.submit(undefined_names, self.repo, paths))
+
+    def _add_undefined_names(self) -> None:
+        """Take the names no scope binds from the answers."""
+        for answer in self._answers:
+            for path, names in answer.result().items():
                 self.modules[path].unbound.extend(names)
+        self._answers.clear()
 
 
 def module_name(path: str) -> tuple[str, bool]:

@@ -19,7 +19,7 @@ def attributes_of_results(function: FunctionNode) -> dict[str, dict[str, int]]:
     Only what every run reads counts: nothing that stands under a condition, in a `try` or behind an early exit.
     """
     callees: dict[str, set[str | None]] = {}
-    for node in _own_nodes(function):
+    for node in own_nodes(function):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 for name in ast.walk(target):
@@ -39,7 +39,7 @@ def returned(function: FunctionNode) -> list[str]:
     """What a function returns: dotted callees of the calls, `TUPLE` for tuples, else `UNKNOWN`."""
     values: dict[str, list[ast.expr]] = {}
     results: list[ast.expr] = []
-    for node in _own_nodes(function):
+    for node in own_nodes(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             values.setdefault(node.targets[0].id, []).append(node.value)
         elif isinstance(node, ast.Return) and node.value is not None:
@@ -68,7 +68,7 @@ def _callee(value: ast.expr) -> str | None:
     return None
 
 
-def _own_nodes(root: ast.AST) -> Iterator[ast.AST]:
+def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
     """Nodes of a function, without those of the functions and classes in it, in the order of the text."""
     pending = list(ast.iter_child_nodes(root))[::-1]
     while pending:

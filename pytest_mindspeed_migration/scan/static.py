@@ -39,10 +39,11 @@ def scan(
     facts.files = project.files
     everything = names is None or FRAMEWORK in names
     chosen = found.targets if everything else [target for target in found.targets if target.name in (names or ())]
-    project.read([path for target in chosen for path in entry_files(facts, project, target)])
-    project.read(_registered_elsewhere(facts, project, chosen))
     if everything:
-        project.read(project.below("mindspeed_mm/fsdp"))
+        project.read(project.below(project.core), wait=False)
+    project.read([path for target in chosen for path in entry_files(facts, project, target)], wait=False)
+    project.read(_registered_elsewhere(facts, project, chosen), wait=False)
+    if everything:
         more = framework_files(project, facts.scripts)
         facts.scripts.update(more.scripts)
         facts.docs.update(more.docs)
