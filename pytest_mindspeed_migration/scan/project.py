@@ -84,8 +84,9 @@ class Project:
 
     def finish(self, derive: Callable[[], FlowFacts]) -> FlowFacts:
         """Close the reading: keep what is new for the next run, with what is derived from all files read."""
-        stamps = hashlib.sha256(repr(sorted(self._stamps.items())).encode("utf-8", "replace")).hexdigest()
-        flow = self.cache.derived(FlowFacts, stamps, derive)
+        stamps = sorted((path, self._stamps.get(path)) for path in self.modules)
+        key = hashlib.sha256(repr(stamps).encode("utf-8", "replace")).hexdigest()
+        flow = self.cache.derived(FlowFacts, key, derive)
         self._add_undefined_names()
         for path, stamp in self._fresh.items():
             self.cache.keep_file(path, stamp, self.modules[path])
