@@ -57,21 +57,21 @@ FILES = {
     "distributed/apply.py": """
         from mindspeed_mm.fsdp.params.args import ParallelArguments
         class ParallelApplier:
-            def __init__(self, parallel_config: ParallelArguments):
-                self.config = parallel_config
+            def __init__(self, given: ParallelArguments):
+                self.config = given
             def __call__(self, model):
                 shard(model, self.config.fsdp_plan)
                 return self.config.ep_plan
         def shard(model, fsdp_plan, training_config):
-            if ps.fully_shard_parallel_size == 1 and not training_config.init_model_with_meta_device:
+            if not training_config.init_model_with_meta_device and ps.fully_shard_parallel_size == 1:
                 return model
             return wrap(model, fsdp_plan.apply_modules)
     """,
     "features/apply.py": """
         from mindspeed_mm.fsdp.params.args import FeatureArguments
         class FeaturesApplier:
-            def __init__(self, feature_config: FeatureArguments):
-                self.config = feature_config
+            def __init__(self, given: FeatureArguments):
+                self.config = given
             def __call__(self, model):
                 if getattr(self.config, "recompute", False):
                     recompute(model, self.config.recompute_plan)
@@ -164,7 +164,7 @@ FILES = {
                 self.visual = Vision._from_config(config.vision)
                 self.model = Text(config)
                 self.lm_head = nn.Linear(8, 8)
-                self.enable_mtp = bool(config.text_config.mtp_num_layers)
+                self.enable_mtp = config.text_config.mtp_num_layers > 0
                 self.mtp = Mtp(config) if self.enable_mtp else None
             @staticmethod
             def overwrite_transformer_config(transformer_config, model_args):
@@ -365,7 +365,7 @@ def test_a_forward_bound_to_opaque_blocks_by_their_owner_is_judged_in_their_plac
         import types
         from torch import nn
         from mindspeed_mm.fsdp.utils.register import model_register
-        def block_forward(self, x, timestep=None):
+        def timed_forward(self, x, timestep=None):
             return x
         @model_register.register("toy")
         class Toy(nn.Module):
@@ -373,7 +373,7 @@ def test_a_forward_bound_to_opaque_blocks_by_their_owner_is_judged_in_their_plac
                 super().__init__()
                 self.transformer = transformer
                 for block in self.transformer.blocks:
-                    block.forward = types.MethodType(block_forward, block)
+                    block.forward = types.MethodType(timed_forward, block)
             @classmethod
             def _from_config(cls, config):
                 return cls(config)
@@ -389,7 +389,7 @@ def test_a_forward_bound_to_opaque_blocks_by_their_owner_is_judged_in_their_plac
         features__recompute_plan={"apply_modules": ["transformer.blocks.{*}"]},
     )
     (finding,) = findings(scan(tmp_path, data, models__toy__modeling=model))
-    assert finding.args["function"] == "block_forward"
+    assert finding.args["function"] == "timed_forward"
 
 
 def test_chunk_loss_needs_a_model_that_hands_over_its_loss_function(tmp_path):

@@ -58,8 +58,9 @@ def test_the_file_is_as_ruff_would_write_it(tmp_path: Path, name: str) -> None:
     path = tmp_path / "test_x.py"
     path.write_text(render(_view(name, {"training": {"plugin": ["a"]}}), CATALOGUE), encoding="utf-8")
     ruff = [sys.executable, "-m", "ruff"]
-    subprocess.run([*ruff, "check", "--isolated", "--select=E,F,I,W", "--ignore=E501", path], check=True)
-    subprocess.run([*ruff, "format", "--isolated", "--line-length=200", "--check", path], check=True)
+    lint = [*ruff, "check", "--isolated", "--select=E,F,I,W", "--ignore=E501", path]
+    layout = [*ruff, "format", "--isolated", "--line-length=200", "--check", path]
+    assert [subprocess.run(command).returncode for command in (lint, layout)] == [0, 0]
 
 
 def test_a_suite_is_rewritten_only_when_something_it_depends_on_changes(tmp_path: Path) -> None:

@@ -84,7 +84,11 @@ def test_an_endless_line_of_bases_is_followed_for_a_while(tmp_path: Path, line: 
 
 def test_bases_over_a_thousand_files_do_not_exhaust_the_stack(tmp_path: Path) -> None:
     files = {f"s{n}": f"from .s{n + 1} import C{n + 1}\nclass C{n}(C{n + 1}): ...\n" for n in range(1200)}
-    _judge_all(_scan(tmp_path, **files))
+    facts = _scan(tmp_path, **files)
+    chain, foreign = _linear(facts, "s0", "C0")
+    assert chain[:2] == ["C0", "C1"]
+    assert foreign == ["?"]
+    _judge_all(facts)
 
 
 def test_a_file_of_undefined_names_keeps_some_of_them(tmp_path: Path) -> None:
