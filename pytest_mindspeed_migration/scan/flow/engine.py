@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...analysis.index import Index, Ref
 from ...analysis.schema import Schema
@@ -29,7 +30,7 @@ class Engine:
     facts: FlowFacts = field(default_factory=FlowFacts)
     state: State = field(default_factory=State)
     _opened: set[Ref] = field(default_factory=set)
-    _seen: set[tuple[object, ...]] = field(default_factory=set)
+    _seen: dict[tuple[object, ...], Any] = field(default_factory=dict)  # what tells a record from others -> the record
 
     def follow(self, modules: Iterable[str]) -> FlowFacts:
         """Seed every function of these modules that takes a schema class, then read until nothing changes."""
@@ -159,22 +160,19 @@ class Engine:
     def read(self, node: Node, key: str, path: str, line: int, how: str, guarded: bool) -> None:
         """Record that `key` of `node` is read."""
         mark = ("read", node.path, key, path, how, guarded)
-        if mark not in self._seen:
-            self._seen.add(mark)
-            self.facts.reads.append(KeyRead(node.path, key, path, line, how, guarded))  # type: ignore[arg-type]
+        self._first(self.facts.reads, mark, KeyRead(node.path, key, path, line, how, guarded))  # type: ignore[arg-type]
 
     def untyped(self, key: str, path: str, line: int) -> None:
         """Record a read on a receiver nothing is known about."""
-        self.facts.untyped.setdefault(key, {}).setdefault(path, line)
+        lines = self.facts.untyped.setdefault(key, {})
+        lines[path] = min(line, lines.get(path, line))
 
     def escape(self, values: Values, path: str, line: int, reason: str) -> None:
         """Record that nodes leave what can be followed."""
         for value in values:
             if isinstance(value, Node):
                 mark = ("escape", value.path, path, reason)
-                if mark not in self._seen:
-                    self._seen.add(mark)
-                    self.facts.escapes.append(Escape(value.path, path, line, reason))
+                self._first(self.facts.escapes, mark, Escape(value.path, path, line, reason))
             elif isinstance(value, Mapping):
                 for inner in self.state.entries(value, None).values():
                     self.escape(inner, path, line, reason)
@@ -191,11 +189,16 @@ class Engine:
         """Record a parameter with a configuration value that an early return does not hand on."""
         self._once(self.facts.dropped, DroppedParameter(node.path, function, callee, path, line))
 
-    def _once(self, records: list, record: object) -> None:  # type: ignore[type-arg]
-        mark = (type(record).__name__, *vars(record).values())
-        if mark not in self._seen:
-            self._seen.add(mark)
+    def _once(self, records: list[Any], record: Any) -> None:
+        self._first(records, (type(record).__name__, *vars(record).values()), record)
+
+    def _first(self, records: list[Any], mark: tuple[object, ...], record: Any) -> None:
+        """Keep one record of a mark: the one that stands first in its file, whichever was met first."""
+        known = self._seen.setdefault(mark, record)
+        if known is record:
             records.append(record)
+        else:
+            known.line = min(known.line, record.line)
 
 
 def registered_objects(index: Index, registrations: Iterable[tuple[str, RegistrationFacts]]) -> dict[str, list[Ref]]:

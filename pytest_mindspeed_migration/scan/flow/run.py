@@ -30,4 +30,13 @@ def follow_configuration(
             if (name, function.qualname) not in visited:
                 for key in function.keys:
                     engine.untyped(key, facts.path, function.line)
+    _put_in_order(flow)
     return flow
+
+
+def _put_in_order(flow: FlowFacts) -> None:
+    """Sets are followed in an order that differs between two runs; what is recorded must not."""
+    for records in vars(flow).values():
+        if isinstance(records, list):
+            records.sort(key=lambda record: (record.path, record.line, *map(str, vars(record).values())))
+    flow.untyped = {key: dict(sorted(lines.items())) for key, lines in sorted(flow.untyped.items())}
