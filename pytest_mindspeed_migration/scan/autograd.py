@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..facts.source import AutogradFacts
 from .expressions import FunctionNode, signature_of, string_of
-from .results import own_nodes
+from .results import own_nodes, own_statements
 
 BASE = "Function"
 
@@ -39,7 +39,7 @@ def autograd_of(node: ast.ClassDef, bases: list[str]) -> AutogradFacts | None:
 
 
 def _returns(function: FunctionNode) -> Iterator[ast.Return]:
-    for node in own_nodes(function):
+    for node in own_statements(function):
         if isinstance(node, ast.Return):
             yield node
 

@@ -19,7 +19,7 @@ def attributes_of_results(function: FunctionNode) -> dict[str, dict[str, int]]:
     Only what every run reads counts: nothing that stands under a condition, in a `try` or behind an early exit.
     """
     callees: dict[str, set[str | None]] = {}
-    for node in own_nodes(function):
+    for node in own_statements(function):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 for name in ast.walk(target):
@@ -27,11 +27,11 @@ def attributes_of_results(function: FunctionNode) -> dict[str, dict[str, int]]:
                         callees.setdefault(name.id, set()).add(_callee(node.value) if name is target else None)
     names = {name: next(iter(found)) for name, found in callees.items() if len(found) == 1}
     found: dict[str, dict[str, int]] = {}
-    for node in _certain(function.body):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load):
-            callee = names.get(node.value.id)
+    for use in _certain(function.body):
+        if isinstance(use, ast.Attribute) and isinstance(use.value, ast.Name) and isinstance(use.ctx, ast.Load):
+            callee = names.get(use.value.id)
             if callee is not None:
-                found.setdefault(callee, {}).setdefault(node.attr, node.lineno)
+                found.setdefault(callee, {}).setdefault(use.attr, use.lineno)
     return found
 
 
@@ -39,7 +39,7 @@ def returned(function: FunctionNode) -> list[str]:
     """What a function returns: dotted callees of the calls, `TUPLE` for tuples, else `UNKNOWN`."""
     values: dict[str, list[ast.expr]] = {}
     results: list[ast.expr] = []
-    for node in own_nodes(function):
+    for node in own_statements(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             values.setdefault(node.targets[0].id, []).append(node.value)
         elif isinstance(node, ast.Return) and node.value is not None:
@@ -75,6 +75,18 @@ def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
         node = pending.pop()
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             yield node
+            pending.extend(list(ast.iter_child_nodes(node))[::-1])
+
+
+def own_statements(root: ast.AST) -> Iterator[ast.stmt]:
+    """Statements among the own nodes of a function, in the order of the text, without a look into expressions."""
+    pending = list(ast.iter_child_nodes(root))[::-1]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.stmt) and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node
+            pending.extend(list(ast.iter_child_nodes(node))[::-1])
+        elif isinstance(node, (ast.excepthandler, ast.match_case)):
             pending.extend(list(ast.iter_child_nodes(node))[::-1])
 
 
