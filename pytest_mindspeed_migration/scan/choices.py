@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .expressions import FunctionNode, dotted, string_of
+from .results import own_nodes
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
@@ -63,7 +64,7 @@ def _compared(test: ast.expr) -> str | None:
 def _key_of(function: FunctionNode, name: str) -> str | None:
     """The key whose value the name holds as it is; None for a text that was changed first, say to lower case."""
     keys: set[str | None] = set()
-    for node in _own_nodes(function):
+    for node in own_nodes(function):
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if any(dotted(target) == name for target in targets if target is not None):
             keys.add(_read_key(getattr(node, "value", None)))
@@ -103,12 +104,3 @@ def _bodies(link: ast.If) -> Iterator[list[ast.stmt]]:
         yield from _bodies(link.orelse[0])
     elif link.orelse:
         yield from _blocks(link.orelse)
-
-
-def _own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
-    waiting: list[ast.AST] = [*function.body]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, _SCOPES):
-            yield node
-            waiting.extend(ast.iter_child_nodes(node))
