@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from .errors import UsageProblem
 from .evidence.collector import Collector
 from .evidence.record import record_of
 from .facts.codec import to_json
-from .facts.static import TargetFacts
+from .facts.static import RepoFacts, TargetFacts
 from .messages import text
 from .outcomes import Reason, Status, Verdict
 from .session import Session, own_folder, remove_folder
@@ -20,6 +21,7 @@ from .suite import SuiteFile, find_suites, write_suites
 
 if TYPE_CHECKING:
     from .evidence.document import TargetResult
+    from .probes.warm import WarmInterpreter
 
 _PHASES = ("setup", "call", "teardown")
 
@@ -36,6 +38,7 @@ class Controller(Session):
         self._temporary: list[Path] = []
         self._problem: str | None = None
         self._stopped = False
+        self._warm: WarmInterpreter | None = None
 
     def prepare(self) -> bool:
         """Find out what runs and make pytest collect it. False when nothing asks for a contract to be judged.
@@ -53,6 +56,7 @@ class Controller(Session):
             self.options = target_repo.judging_the_announced(self.options)
             if not self.options.targets:
                 raise UsageProblem("usage.no_target")
+        self._prepare_probes()
         folder = self._folder("migrate-suite")
         kept = [suite for suite in named if folder not in suite.path.parents]  # what was rendered before is renewed
         self._load(named)
@@ -87,12 +91,17 @@ class Controller(Session):
             "manifest": self.manifest,
             "targets": [to_json(target) for target in self.targets],
             "selected": self.selected,
+            "levels": list(self.options.levels),
+            "probes": self._probe_run.to_json() if self._probe_run is not None else None,
             "suites": [[str(s.path), s.target, s.config, s.catalogue, s.inputs] for s in self.suites],
             "args": list(self.config.args),
         }
 
     def discard(self) -> None:
-        """Remove the temporary folders of this run."""
+        """Remove the temporary folders of this run, and end the interpreter that ran its probes."""
+        if self._warm is not None:
+            self._warm.stop()
+            self._warm = None
         for folder in self._temporary:
             remove_folder(folder)
 
@@ -198,9 +207,43 @@ class Controller(Session):
         verdict = Verdict(contract.id, status, reason=Reason("outcome.worker_died"))
         return [record_of(verdict, contract, suite.target, self.options)]
 
-    def _load(self, kept: list[SuiteFile]) -> None:
-        from dataclasses import replace
+    def _prepare_probes(self) -> None:
+        """Decide the levels of this run, and start the interpreter for probes: it imports while the repo is read.
 
+        Raises:
+            UsageProblem: when the level or the interpreter asked for is not available.
+        """
+        from . import target_repo
+        from .probes import settings
+
+        repo = None if self.options.facts is not None else target_repo.repo_path(self.options)
+        interpreter = None
+        if repo is not None and self.options.level != "static":
+            manifest = target_repo.read_manifest(self.options)
+            interpreter = settings.interpreter_of(self.options, manifest, repo, RepoFacts().package)
+        self.options = replace(self.options, levels=settings.reach(self.options, interpreter))
+        if self.options.levels == ("static",) or self.config.option.collectonly:
+            return
+        assert repo is not None
+        assert interpreter is not None
+        from .probes.run import ProbeRun
+        from .probes.warm import InterpreterError, WarmInterpreter
+
+        self._warm = WarmInterpreter(interpreter)
+        try:
+            self._warm.start()
+        except InterpreterError as error:
+            raise UsageProblem("usage.no_torch", python=interpreter.python, problem=str(error)) from error
+        self._probe_run = ProbeRun(
+            interpreter=interpreter,
+            limits=settings.limits_of(self.options),
+            folder=self._warm.folder,
+            address=self._warm.address,
+            repo=repo,
+            evidence=shown_path(self.out, self.config.invocation_params.dir),
+        )
+
+    def _load(self, kept: list[SuiteFile]) -> None:
         from . import target_repo
 
         self.manifest = target_repo.read_manifest(self.options)
@@ -239,6 +282,11 @@ class Controller(Session):
 
     def _asked_on_command_line(self) -> bool:
         return any(key.startswith("migrate_") and value is not None for key, value in vars(self.config.option).items())
+
+
+def shown_path(path: Path, base: Path) -> str:
+    """A path as it may be typed in `base`: relative where that is shorter."""
+    return path.relative_to(base).as_posix() if base in path.parents else str(path)
 
 
 def _within(path: Path, folder: Path) -> bool:

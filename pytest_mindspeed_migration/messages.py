@@ -47,8 +47,15 @@ def shown(value: str) -> str:
 
 
 def finding_text(finding: Finding, lang: str = "en") -> str:
-    """Return the sentence of a finding, without its place; value, expected and suggestion count as arguments."""
-    return text(finding.message, _finding_args(finding), lang)
+    """Return the sentence of a finding, without its place; value, expected and suggestion count as arguments.
+
+    An argument `{"key": ..., "args": ...}` is a text of the catalogue itself.
+    """
+    args = {
+        name: text(arg["key"], arg["args"], lang) if isinstance(arg, dict) and "key" in arg else arg
+        for name, arg in _finding_args(finding).items()
+    }
+    return text(finding.message, args, lang)
 
 
 def finding_line(finding: Finding, lang: str = "en") -> str:

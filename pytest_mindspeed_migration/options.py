@@ -12,7 +12,7 @@ from .errors import UsageProblem
 if TYPE_CHECKING:
     import pytest
 
-AVAILABLE_LEVELS = ("static",)
+AVAILABLE_LEVELS = ("static", "cpu")
 """Levels this version can judge at."""
 
 _CHOICES = {"level": ("auto", "static", "cpu", "npu"), "lang": ("en", "zh")}
@@ -26,6 +26,9 @@ _OPTIONS: tuple[tuple[str, str | None, bool, str], ...] = (
     ("model-path", "PATH", True, "checkpoint of the model; overrides runtime_assets.model_path of the manifest"),
     ("dataset-path", "PATH", True, "training data; overrides runtime_assets.dataset_path of the manifest"),
     ("image-root", "PATH", True, "folder of the media files; overrides runtime_assets.image_root of the manifest"),
+    ("python", "PATH", True, "the target's interpreter, for level cpu (default: the running one)"),
+    ("pythonpath", "DIR[:DIR...]", True, "folders for the target's import path, such as a MindSpeed checkout"),
+    ("timeout", "SECONDS", True, "time limit of one probe (default: 600)"),
     ("out", "DIR", True, "where reports and evidence go (default: migration-report)"),
     ("generate", "DIR", False, "write the test suites of the targets into DIR, to keep in a repo, and stop"),
     ("list", None, False, "list targets and contracts, and stop"),
@@ -39,6 +42,20 @@ _OPTIONS: tuple[tuple[str, str | None, bool, str], ...] = (
         "judge exported facts; with --migrate-repo too, its YAML and scripts replace those of FILE",
     ),
     ("require-accepted", None, False, "exit non-zero unless every target is accepted"),
+)
+
+# what a recheck needs to judge the same thing in the same way
+_RECHECKED = (
+    "repo",
+    "facts",
+    "manifest",
+    "model-path",
+    "dataset-path",
+    "image-root",
+    "python",
+    "pythonpath",
+    "timeout",
+    "lang",
 )
 
 _INI_ONLY = (("migrate_suite", "folder of generated suites that run instead of freshly rendered ones"),)
@@ -89,11 +106,11 @@ class Options:
     list_all: bool
     require_accepted: bool
     typed: tuple[str, ...]
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """Levels that are judged in this run."""
-        return AVAILABLE_LEVELS
+    python: str | None = None
+    pythonpath: tuple[Path, ...] = ()
+    timeout: float = 600.0
+    levels: tuple[str, ...] = ("static",)
+    """Levels that are judged in this run: what was asked for, as far as this machine allows."""
 
 
 def read(config: pytest.Config) -> Options:
@@ -135,6 +152,9 @@ def read(config: pytest.Config) -> Options:
         list_all=bool(values.given("list")),
         require_accepted=bool(values.given("require-accepted")),
         typed=values.typed(),
+        python=values.program("python"),
+        pythonpath=values.paths("pythonpath"),
+        timeout=values.seconds("timeout", 600.0),
     )
 
 
@@ -177,10 +197,32 @@ class _Values:
         base = self._config.inipath.parent if self._config.inipath else self._config.rootpath
         return _absolute(base, value) if value else None
 
+    def program(self, name: str) -> str | None:
+        """A path as `path` reads it; a name without a slash is looked up when it is started."""
+        value = self.given(name)
+        if value is None or (value and os.sep not in value and "\0" not in value):
+            return str(value) if value else None
+        return str(self.path(name))
+
+    def paths(self, name: str) -> tuple[Path, ...]:
+        value = self.given(name)
+        base = self._config.invocation_params.dir
+        return tuple(_absolute(base, part) for part in str(value or "").split(os.pathsep) if part and "\0" not in part)
+
+    def seconds(self, name: str, default: float) -> float:
+        value = self.given(name)
+        try:
+            number = default if value is None else float(value)
+        except ValueError:
+            number = -1.0
+        if not 0 < number < float("inf"):
+            raise UsageProblem("usage.seconds", option=f"--migrate-{name}", value=str(value))
+        return number
+
     def typed(self) -> tuple[str, ...]:
         """The options a recheck needs, as they were typed."""
         words = []
-        for name in ("repo", "facts", "manifest", "model-path", "dataset-path", "image-root", "lang"):
+        for name in _RECHECKED:
             value = self._config.getoption("migrate_" + name.replace("-", "_"), None)
             if value is not None:
                 words.append(f"--migrate-{name}={value}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,8 @@ from .findings import Finding
 if TYPE_CHECKING:
     from .catalogue import Catalogue, Contract
     from .checks.view import TargetView
+    from .facts.runtime import ProbeFacts
+    from .probes.run import TargetProbes
 
 MAX_FINDINGS = 500
 """Findings of one contract that are kept: errors come first, and nobody works through more."""
@@ -42,18 +44,22 @@ class Verdict:
     started: str | None = None
     duration: float = 0.0
     trace: str | None = None  # traceback of a check that broke
+    probes: tuple[ProbeFacts, ...] = ()  # what it was judged by, at a level that runs code
 
 
 class Judge:
     """Judges the contracts of one target, prerequisites first and each once.
 
     Judging is a pure function of facts and cheap, so a process that runs one contract judges its prerequisites itself:
-    outcomes do not depend on the order of tests or on what another worker saw.
+    outcomes do not depend on the order of tests or on what another worker saw. Each probe runs once in a run.
     """
 
-    def __init__(self, catalogue: Catalogue, view: TargetView, levels: Sequence[str]) -> None:
+    def __init__(
+        self, catalogue: Catalogue, view: TargetView, levels: Sequence[str], probes: TargetProbes | None = None
+    ) -> None:
         self._contracts = catalogue.by_id
-        self._view = view
+        self._view = replace(view, probes=probes)
+        self._probes = probes
         self._levels = levels
         self._subject = "framework" if view.is_framework else "target"
         self._verdicts: dict[str, Verdict] = {}
@@ -87,20 +93,21 @@ class Judge:
 
         if self._subject not in contract.subjects:
             return Verdict(contract.id, "not_run", reason=Reason("outcome.other_subject"))
-        if "static" not in contract.levels or "static" not in self._levels:
-            return Verdict(
-                contract.id, "not_run", reason=Reason("outcome.level", {"levels": ", ".join(contract.levels)})
-            )
-        if not registry.checks_of(contract.id):
-            return Verdict(contract.id, "not_run", reason=Reason("outcome.no_check"))
+        reached = [level for level in contract.levels if level in self._levels]
+        if not reached:
+            values = {"levels": ", ".join(contract.levels), "reached": self._levels[-1]}
+            return Verdict(contract.id, "not_run", reason=Reason("outcome.level", values))
+        levels = [level for level in reached if registry.checks_of(contract.id, level)]
+        if not levels:
+            return Verdict(contract.id, "not_run", reason=Reason("outcome.no_check", {"levels": ", ".join(reached)}))
         if blockers := self._blockers(contract):
-            return Verdict(
-                contract.id,
-                "blocked",
-                reason=Reason("outcome.blocked", {"contracts": ", ".join(blockers)}),
-                blocked_by=blockers,
-            )
-        return self._run(contract.id)
+            return _blocked(contract.id, blockers)
+        verdict = self._run(contract.id, levels[0])
+        for level in levels[1:]:
+            if verdict.status == "failed":
+                break
+            verdict = _further(verdict, self._run(contract.id, level), level)
+        return verdict
 
     def _blockers(self, contract: Contract) -> tuple[str, ...]:
         if self._view.is_framework:  # a contract covers many plugins there: one that fails says nothing of the others
@@ -113,16 +120,20 @@ class Judge:
             blockers.append("config.parse")
         return tuple(blockers)
 
-    def _run(self, contract_id: str) -> Verdict:
+    def _run(self, contract_id: str, level: str) -> Verdict:
         from .checks import registry
 
         started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         clock = time.perf_counter()
         trace = None
+        if self._probes is not None:
+            self._probes.looked_at.clear()
         try:
-            findings = tuple(registry.judge(contract_id, self._view))
+            findings = tuple(registry.judge(contract_id, self._view, level))
         except registry.NothingToJudge as idle:
-            return Verdict(contract_id, "not_run", reason=Reason(idle.key))
+            return Verdict(contract_id, "not_run", reason=Reason(idle.key, idle.values))
+        except registry.Blocked as blocked:
+            return _blocked(contract_id, blocked.contracts)
         except Exception as error:  # a broken check is that contract's failure, not the run's
             trace = traceback.format_exc()
             findings = (Finding("outcome.internal_error", {"error": f"{type(error).__name__}: {error}"}),)
@@ -134,11 +145,30 @@ class Judge:
             contract=contract_id,
             status="failed" if failed else "passed",
             findings=findings,
-            level="static",
+            level=level,
             started=started,
             duration=time.perf_counter() - clock,
             trace=trace,
+            probes=tuple(self._probes.looked_at) if self._probes is not None else (),
         )
+
+
+def _blocked(contract: str, blockers: tuple[str, ...]) -> Verdict:
+    reason = Reason("outcome.blocked", {"contracts": ", ".join(blockers)})
+    return Verdict(contract, "blocked", reason=reason, blocked_by=blockers)
+
+
+def _further(lower: Verdict, higher: Verdict, level: str) -> Verdict:
+    """One verdict of two levels: the higher one counts; where it says nothing, the lower one stands, and says why."""
+    if lower.level is None:
+        return higher
+    notes = tuple(finding for finding in lower.findings if finding not in higher.findings)
+    if higher.level is None:
+        assert higher.reason is not None
+        key = "outcome.blocked_at_level" if higher.status == "blocked" else higher.reason.key
+        why = Finding(key, {**higher.reason.values, "level": level}, severity="note")
+        return replace(lower, findings=(*lower.findings, why))
+    return replace(higher, findings=(*higher.findings, *notes), duration=lower.duration + higher.duration)
 
 
 def facts_stated(view: TargetView) -> dict[str, Any]:

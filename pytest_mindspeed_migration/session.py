@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ from .suite import SuiteFile
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+    from .probes.run import ProbeRun, TargetProbes
 
 KEY = pytest.StashKey["Session"]()
 _VERDICTS = pytest.StashKey[list[Verdict]]()
@@ -79,6 +82,7 @@ class Session:
         self._facts: StaticFacts | None = None
         self._facts_file: Path | None = None
         self._judges: dict[str, Judge] = {}
+        self._probe_run: ProbeRun | None = None
         self._by_path: dict[Path, SuiteFile] = {}
 
     def take(self, handed: dict[str, Any]) -> None:
@@ -87,6 +91,11 @@ class Session:
         self.manifest = handed["manifest"]
         self.targets = [from_json(TargetFacts, target) for target in handed["targets"]]
         self.selected = handed["selected"]
+        self.options = replace(self.options, levels=tuple(handed["levels"]))
+        if handed["probes"] is not None:
+            from .probes.run import ProbeRun
+
+            self._probe_run = ProbeRun.from_json(handed["probes"])
         self.use_suites([SuiteFile(Path(path), *rest) for path, *rest in handed["suites"]], handed["args"])
 
     def use_suites(self, suites: list[SuiteFile], args: list[str]) -> None:
@@ -119,8 +128,15 @@ class Session:
         """The judge of a target; KeyError when this run has no such target."""
         if target not in self._judges:
             facts = {one.name: one for one in self.targets}[target]
-            self._judges[target] = Judge(self.catalogue, self.view(facts), self.options.levels)
+            self._judges[target] = Judge(self.catalogue, self.view(facts), self.options.levels, self._probes(facts))
         return self._judges[target]
+
+    def _probes(self, target: TargetFacts) -> TargetProbes | None:
+        if self._probe_run is None or target.name == FRAMEWORK:
+            return None
+        from .probes.run import TargetProbes
+
+        return TargetProbes(self._probe_run)
 
     def suite_of(self, item: pytest.Item) -> SuiteFile | None:
         """The generated suite a test comes from, None for a test of somebody else."""

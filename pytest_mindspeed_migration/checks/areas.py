@@ -11,7 +11,8 @@ from pathlib import Path
 @cache
 def load() -> tuple[str, ...]:
     """Import all areas, once, and return their names."""
-    names = tuple(sorted(item.name for item in pkgutil.iter_modules([str(Path(__file__).parent)])))
+    root = str(Path(__file__).parent)
+    names = tuple(sorted(item.name for item in pkgutil.walk_packages([root], prefix=f"{__package__}.")))
     for name in names:
-        import_module(f"{__package__}.{name}")
+        import_module(name)
     return names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..findings import Finding
 
@@ -16,44 +16,64 @@ class NothingToJudge(Exception):  # noqa: N818  (no error: the contract is not r
 
     Args:
         key: reason, a text in `contracts/messages/`.
+        values: of the placeholders of that text.
     """
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, **values: Any) -> None:
         super().__init__(key)
         self.key = key
+        self.values = values
+
+
+class Blocked(Exception):  # noqa: N818  (no error: the contract is blocked, and says by what)
+    """What a check needs to see comes after something that failed and that other contracts judge.
+
+    Args:
+        contracts: ids of the contracts that judge it.
+    """
+
+    def __init__(self, *contracts: str) -> None:
+        super().__init__(*contracts)
+        self.contracts = contracts
 
 
 Check = Callable[["TargetView"], list[Finding]]
-_CHECKS: dict[str, list[Check]] = {}
+_CHECKS: dict[str, dict[str, list[Check]]] = {}  # by level and contract
 
 
-def check(contract: str) -> Callable[[Check], Check]:
-    """Register a function as (one of) the static checks of the contract with that id."""
+def check(contract: str, level: str = "static") -> Callable[[Check], Check]:
+    """Register a function as (one of) the checks of the contract with that id.
+
+    Args:
+        contract: its id.
+        level: "static" for a function of static facts; "cpu" for one that looks at probes (`view.probe`).
+    """
 
     def decorate(function: Check) -> Check:
-        _CHECKS.setdefault(contract, []).append(function)
+        _CHECKS.setdefault(level, {}).setdefault(contract, []).append(function)
         return function
 
     return decorate
 
 
-def checks_of(contract: str) -> list[Check]:
+def checks_of(contract: str, level: str = "static") -> list[Check]:
     """The checks of a contract, in the order they were registered; importing the areas on first use."""
     from . import areas
 
     areas.load()
-    return _CHECKS.get(contract, [])
+    return _CHECKS.get(level, {}).get(contract, [])
 
 
-def judge(contract: str, view: TargetView) -> list[Finding]:
-    """Run all static checks of one contract on one target, errors first, each place once.
+def judge(contract: str, view: TargetView, level: str = "static") -> list[Finding]:
+    """Run all checks of one contract on one target at one level, errors first, each place once.
 
     Raises:
         NothingToJudge: when none of the checks had anything to judge: nothing may be called passed then.
+        Blocked: when something they look at comes after a failure that another contract judges.
     """
     found: dict[str, Finding] = {}
     idle: list[NothingToJudge] = []
-    checks = checks_of(contract)
+    checks = checks_of(contract, level)
     for function in checks:
         try:
             for finding in function(view):

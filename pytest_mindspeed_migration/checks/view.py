@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Protocol
 
 from ..facts.config import ConfigFacts
 from ..facts.launch import DocFacts, ScriptFacts
+from ..facts.runtime import ProbeFacts
 from ..facts.static import StaticFacts, TargetFacts
+from .registry import NothingToJudge
 
 FRAMEWORK = "framework"
 """Name of the pseudo-target that judges the framework itself and plugins no config uses."""
+
+
+class Probes(Protocol):
+    """Where a view gets runtime facts from."""
+
+    def facts(self, view: TargetView, probe: str) -> ProbeFacts:
+        """The facts of a probe."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -21,6 +31,17 @@ class TargetView:
     facts: StaticFacts
     target: TargetFacts
     manifest: dict[str, Any] | None = None
+    probes: Probes | None = field(default=None, compare=False, repr=False)
+
+    def probe(self, name: str) -> ProbeFacts:
+        """What a probe showed of this target; it is executed when nobody in this run has asked for it.
+
+        Raises:
+            NothingToJudge: when this run has no interpreter for probes, or the target lacks what the probe needs.
+        """
+        if self.probes is None:
+            raise NothingToJudge("cpu.no_interpreter")
+        return self.probes.facts(self, name)
 
     @property
     def is_framework(self) -> bool:

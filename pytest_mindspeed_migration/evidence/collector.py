@@ -39,6 +39,8 @@ class Collector:
         run = record.get("run")
         if run is not None:
             run["log"] = _write_log(folder, record["id"], run.pop("log"))
+        for name, request in record.pop("requests", {}).items():
+            write_atomic(self._out / name, json.dumps(request, ensure_ascii=False, indent=2) + "\n")
         with (folder / JOURNAL).open("a", encoding="utf-8") as journal:
             journal.write(json.dumps(record, ensure_ascii=True) + "\n")
         self._records[target][record["id"]] = record

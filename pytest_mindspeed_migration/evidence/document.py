@@ -122,6 +122,7 @@ def _command(record: Mapping[str, Any]) -> dict[str, Any]:
         "level": record["level"],
         "device": run.get("device"),
         "stand_ins": run.get("stand_ins", []),
+        "overrides": run.get("overrides", []),
         "log": {"path": run["log"]["path"], "sha256": run["log"]["sha256"]},
         "log_excerpt": run["log"]["excerpt"],
     }
@@ -137,7 +138,7 @@ def _test(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _contract(record: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in record.items() if key != "run"}
+    kept = {key: value for key, value in record.items() if key not in ("run", "requests")}
     kept["findings"] = [
         {key: value for key, value in item.items() if key != "line_text"} for item in record["findings"]
     ]

@@ -7,13 +7,17 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ..atomic import portable
+from ..facts.runtime import raised_from
 from ..messages import finding_line, finding_text, text
 
 if TYPE_CHECKING:
     from ..catalogue import Contract
+    from ..facts.runtime import ProbeFacts
     from ..findings import Finding
     from ..options import Options
     from ..outcomes import Verdict
+
+_PRINTED_LINES = 40
 
 DATASETS = "data/datasets/"
 """Part of a path that tells a data plugin from a model plugin."""
@@ -38,18 +42,23 @@ def record_of(verdict: Verdict, contract: Contract, target: str, options: Option
     }
     if verdict.level is not None:
         record["run"] = {
-            "command": recheck,
+            "command": verdict.probes[-1].command if verdict.probes else recheck,
             "exit_code": 0 if verdict.status == "passed" else 1,
             "started": verdict.started,
             "duration": round(verdict.duration, 6),
+            "device": "cpu" if verdict.probes else None,
+            "stand_ins": _told(verdict, "stand_ins"),
+            "overrides": _told(verdict, "overrides"),
             "log": _log(record, verdict),
         }
+        record["requests"] = {probe.request["file"]: probe.request for probe in verdict.probes}
     return dict(portable(record))
 
 
 def recheck_command(contract: Contract, target: str, options: Options) -> str:
     """The command line that judges just this contract again."""
-    words = ["pytest", f"--migrate-target={target}", "--migrate-level=static", *options.typed, "-k", contract.test_name]
+    level = f"--migrate-level={options.levels[-1]}"
+    words = ["pytest", f"--migrate-target={target}", level, *options.typed, "-k", contract.test_name]
     return shlex.join(words)
 
 
@@ -94,4 +103,24 @@ def _log(record: dict[str, Any], verdict: Verdict) -> str:
     lines.extend(f"{item['severity']}: {item['line_text']}" for item in record["findings"])
     if verdict.trace:
         lines.append(verdict.trace.rstrip())
+    for probe in verdict.probes:
+        lines.extend(_probe_log(probe, whole=verdict.status != "passed"))
     return "\n".join(lines) + "\n"
+
+
+def _probe_log(probe: ProbeFacts, whole: bool) -> list[str]:
+    """What a probe did and printed; of a passed contract, only the end of what it printed."""
+    lines = [f"$ {probe.command}", f"{probe.probe}: {probe.outcome} after {probe.duration} s"]
+    for step in probe.steps.values():
+        lines.append(f"  {step.name}: {step.status} ({step.seconds} s)")
+        if step.error is not None:
+            raised = [step.error, *map(raised_from, step.error.chain)]
+            lines.extend(f"    {error.type}: {error.message}" for error in raised)
+    printed = probe.log.splitlines()
+    return [*lines, *(printed if whole else printed[-_PRINTED_LINES:])]
+
+
+def _told(verdict: Verdict, name: str) -> list[str]:
+    """What the steps of the probes say they used, each once."""
+    steps = [step for probe in verdict.probes for step in probe.steps.values()]
+    return list(dict.fromkeys(str(item) for step in steps for item in step.data.get(name) or []))

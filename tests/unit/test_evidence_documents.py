@@ -34,7 +34,7 @@ def _document() -> dict[str, Any]:
     }  # fmt: skip
     command = {
         "name": "code.names@static", "command": "pytest", "exit_code": 1, "timestamp": "2026-01-01T00:00:00+00:00",
-        "duration": 0.1, "level": "static", "device": None, "stand_ins": [],
+        "duration": 0.1, "level": "static", "device": None, "stand_ins": [], "overrides": [],
         "log": {"path": "logs/x.log", "sha256": "0" * 64}, "log_excerpt": "",
     }  # fmt: skip
     gates = dict.fromkeys(("functional", "reliability", "distributed_e2e_run_once", "evidence"), "not_run")

@@ -21,7 +21,7 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Check]]:
     """Replace all checks by ones that find nothing; the test puts its own in."""
     monkeypatch.setattr(areas, "load", lambda: ())
     own = {one.id: [lambda view: []] for one in load_catalogue().contracts if "static" in one.levels}
-    monkeypatch.setattr(registry, "_CHECKS", own)
+    monkeypatch.setattr(registry, "_CHECKS", {"static": own})
     return own
 
 
@@ -74,8 +74,8 @@ def test_a_contract_without_a_check_is_not_called_passed(checks: dict[str, list[
 
 
 def test_a_level_that_is_not_judged_leaves_its_contracts_not_run(checks: dict[str, list[Check]]) -> None:
-    assert _judge(_view({}), levels=()).verdict("code.names").status == "not_run"
-    assert _judge(_view({})).verdict("model.build").reason.values == {"levels": "cpu"}
+    assert _judge(_view({}), levels=("static",)).verdict("verify.rehearsal").status == "not_run"
+    assert _judge(_view({})).verdict("model.build").reason.values == {"levels": "cpu", "reached": "static"}
 
 
 def test_on_the_framework_only_preflight_blocks_and_only_its_contracts_run(checks: dict[str, list[Check]]) -> None:

@@ -1,0 +1,1 @@
+"""Checks of runtime facts, level cpu: pure functions of what probes showed."""

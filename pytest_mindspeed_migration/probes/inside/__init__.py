@@ -1,0 +1,1 @@
+"""Programs for the target's interpreter: they need nothing but the standard library and what the target has."""

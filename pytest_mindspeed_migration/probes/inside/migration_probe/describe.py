@@ -1,0 +1,89 @@
+"""An exception as plain JSON: type, message, the chain behind it and where it was raised."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Any
+
+MAX_TEXT = 8_000
+MAX_CHAIN = 8
+MAX_FRAMES = 40
+
+
+def describe(error: BaseException, repo: str) -> dict[str, Any]:
+    """Describe an exception.
+
+    Args:
+        error: what was raised.
+        repo: root of the target repo; files below it are named relative to it.
+
+    Returns:
+        `type`, `message`, `frames` (outermost first), `chain` (what it was raised from, nearest first; the last one is
+        the root), `missing` (module a ModuleNotFoundError names) and `code` (of a SystemExit).
+    """
+    return {**_one(error, repo), "chain": _chain(error, repo)}
+
+
+def _one(error: BaseException, repo: str) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "type": type(error).__name__,
+        "message": _text(error),
+        "frames": _frames(error, repo),
+    }
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        found["missing"] = error.name
+    if isinstance(error, SystemExit):
+        found["code"] = error.code if error.code is None or isinstance(error.code, int) else str(error.code)
+    return found
+
+
+def _chain(error: BaseException, repo: str) -> list[dict[str, Any]]:
+    chain: list[dict[str, Any]] = []
+    seen = {id(error)}
+    current: BaseException | None = error
+    while current is not None and len(chain) < MAX_CHAIN:
+        following = current.__cause__
+        if following is None and not current.__suppress_context__:
+            following = current.__context__
+        if following is None or id(following) in seen:
+            break
+        seen.add(id(following))
+        chain.append(_one(following, repo))
+        current = following
+    return chain
+
+
+def _text(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception as broken:
+        text = f"<{type(broken).__name__} while printing the message>"
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "..."
+
+
+def _frames(error: BaseException, repo: str) -> list[dict[str, Any]]:
+    own = os.path.dirname(os.path.abspath(__file__))
+    frames = []
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        path = frame.f_code.co_filename
+        if path.startswith(own):
+            continue
+        frames.append({"file": relative(path, repo), "line": line, "function": frame.f_code.co_name})
+    if isinstance(error, SyntaxError) and error.filename:
+        frames.append({"file": relative(error.filename, repo), "line": error.lineno or 0, "function": ""})
+    return frames[-MAX_FRAMES:]
+
+
+def relative(path: str, repo: str) -> str:
+    """A path relative to the target repo when it lies below it, else from the folder of its package on."""
+    path = os.path.abspath(path) if not path.startswith("<") else path
+    root = os.path.join(repo, "")
+    if path.startswith(root):
+        return path[len(root) :].replace(os.sep, "/")
+    for entry in sorted((os.path.join(item, "") for item in sys.path if item), key=len, reverse=True):
+        if path.startswith(entry):
+            return path[len(entry) :].replace(os.sep, "/")
+    return path

@@ -1,0 +1,100 @@
+"""Importing the plugins of a config as the framework does, and seeing what it hides.
+
+The framework prints a ModuleNotFoundError of a plugin and goes on (`fsdp/utils/register.py`), and
+`pkgutil.walk_packages` drops every ImportError of a sub-package without a word.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .describe import describe, relative
+
+
+def import_plugins(entries: list[str], trainer: Any, repo: str) -> list[dict[str, Any]]:
+    """Import plugin entries one by one with the framework's own function.
+
+    Args:
+        entries: `training.plugin` of the config.
+        trainer: the trainer's module, which holds the framework's `import_plugin`.
+        repo: root of the target repo.
+
+    Returns:
+        One item an entry: `entry`, `modules` (files of the repo that were imported), `hidden` (imports that failed
+        without ending the import) and `registered` (ids by register that it added).
+    """
+    done = []
+    for entry in entries:
+        before, known = registered(trainer), set(sys.modules)
+        hidden: list[dict[str, Any]] = []
+        with _watched(hidden, repo):
+            trainer.import_plugin([entry])
+        done.append(
+            {
+                "entry": entry,
+                "modules": _files(known, repo),
+                "hidden": hidden,
+                "registered": {
+                    name: sorted(set(ids) - set(before.get(name, []))) for name, ids in registered(trainer).items()
+                },
+            }
+        )
+    return done
+
+
+def registered(trainer: Any) -> dict[str, list[str]]:
+    """Ids by register: the registers are the objects of the framework's register module that hold a mapping of ids."""
+    module = sys.modules[trainer.import_plugin.__module__]
+    found = {}
+    for name, value in vars(module).items():
+        if type(value).__module__ == module.__name__ and hasattr(value, "__dict__"):
+            mappings = [held for held in vars(value).values() if isinstance(held, dict)]
+            if len(mappings) == 1:
+                found[name] = [str(key) for key in mappings[0]]
+    return found
+
+
+def _files(known: set[str], repo: str) -> list[str]:
+    files = set()
+    for name in set(sys.modules) - known:
+        path = getattr(sys.modules[name], "__file__", None)
+        if path and path.startswith(repo.rstrip("/") + "/"):
+            files.add(relative(path, repo))
+    return sorted(files)
+
+
+@contextmanager
+def _watched(hidden: list[dict[str, Any]], repo: str) -> Iterator[None]:
+    """Note every import that fails on the way, whether or not somebody hides it."""
+    original, builtin = importlib.import_module, __import__
+
+    def note(name: str, error: BaseException) -> None:
+        if not any(item["module"] == name for item in hidden):
+            hidden.append({"module": name, "error": describe(error, repo)})
+
+    def import_module(name: str, package: Any = None) -> Any:
+        try:
+            return original(name, package)
+        except ImportError as error:
+            note(name, error)
+            raise
+
+    def import_package(name: str, *rest: Any, **options: Any) -> Any:
+        try:
+            return builtin(name, *rest, **options)
+        except ImportError as error:
+            note(name, error)
+            raise
+
+    importlib.import_module = import_module
+    pkgutil.__dict__["__import__"] = import_package
+    try:
+        yield
+    finally:
+        importlib.import_module = original
+        del pkgutil.__dict__["__import__"]

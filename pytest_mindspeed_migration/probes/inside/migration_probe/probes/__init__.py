@@ -1,0 +1,35 @@
+"""One module a probe; each has `probe(request, steps)`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import tempfile
+from typing import Any
+
+from ..boot import boot
+from ..steps import Send, Steps
+
+NAMES = ("environment", "plugins", "model", "batch", "errors")
+
+
+def run(request: dict[str, Any], send: Send) -> None:
+    """Run the probe that a request names and send its events."""
+    name = request["probe"]
+    if name not in NAMES:
+        raise ValueError(f"no probe is called {name!r}")
+    steps = Steps(send, request["repo"])
+    kept = request.get("work")
+    work = kept or tempfile.mkdtemp(prefix="migration-probe-")
+    os.makedirs(work, exist_ok=True)
+    request = {**request, "work": work}
+    try:
+        with steps.step("boot") as data:
+            data["imports"] = boot(request["boot"])
+            os.chdir(request["repo"])
+        importlib.import_module(f"{__name__}.{name}").probe(request, steps)
+    finally:
+        if not kept:
+            shutil.rmtree(work, ignore_errors=True)
+    send({"event": "end"})

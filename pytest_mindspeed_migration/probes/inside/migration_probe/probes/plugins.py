@@ -1,0 +1,26 @@
+"""Imports the config's plugins: what they register, and which of their imports fail in silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..framework import start
+from ..plugins import import_plugins, registered
+from ..steps import Steps
+
+
+def probe(request: dict[str, Any], steps: Steps) -> None:
+    """Steps: `config` (parsed by the framework's loader), `plugins` (imported by the framework's own function)."""
+    started = None
+    with steps.step("config") as data:
+        started = start(request, request.get("overrides"))
+        data["trainer"] = f"{started.trainer_class.__module__}.{started.trainer_class.__qualname__}"
+        data["plugin"] = [str(entry) for entry in getattr(started.args.training, "plugin", None) or []]
+    if started is None:
+        return
+    with steps.step("plugins") as data:
+        data["before"] = registered(started.module)
+        data["entries"] = import_plugins(
+            list(getattr(started.args.training, "plugin", None) or []), started.module, request["repo"]
+        )
+        data["after"] = registered(started.module)

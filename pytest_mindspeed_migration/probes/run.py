@@ -1,0 +1,87 @@
+"""The probes of one pytest run: what every process of it needs to have one executed, and to get its facts."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..facts.runtime import ProbeFacts
+from .client import run_probe
+from .limits import Limits
+from .once import once
+from .requests import request_for
+from .warm import Interpreter
+
+if TYPE_CHECKING:
+    from ..checks.view import TargetView
+
+
+@dataclass(frozen=True)
+class ProbeRun:
+    """Where probes of this run are executed.
+
+    Attributes:
+        folder: of this run, shared by its processes: socket, logs and facts of probes.
+        address: socket of the warm interpreter.
+        repo: root of the target repo.
+        evidence: folder under which reports go, as commands show it.
+    """
+
+    interpreter: Interpreter
+    limits: Limits
+    folder: Path
+    address: str
+    repo: Path
+    evidence: str
+
+    def facts(self, view: TargetView, probe: str) -> ProbeFacts:
+        """What a probe shows of a target; it is executed when nobody in this run has asked for it.
+
+        Raises:
+            NothingToJudge: when the target does not have what the probe needs.
+        """
+        request = request_for(view, probe, self)
+
+        def run() -> ProbeFacts:
+            number = f"{probe}-{os.getpid()}-{len(os.listdir(self.folder))}"
+            local = {**request, "log": str(self.folder / f"{number}.log")}
+            boot_log = self.folder / "boot.log"
+            return run_probe(local, self.address, self.interpreter, self.limits, boot_log, self.evidence)
+
+        return once(self.folder, request, run)
+
+    def to_json(self) -> dict[str, Any]:
+        """For a worker of pytest-xdist."""
+        return {**asdict(self), "folder": str(self.folder), "repo": str(self.repo)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> ProbeRun:
+        """In a worker: what `to_json` gave in the controller."""
+        return cls(
+            interpreter=Interpreter(**value["interpreter"]),
+            limits=Limits(**value["limits"]),
+            folder=Path(value["folder"]),
+            address=value["address"],
+            repo=Path(value["repo"]),
+            evidence=value["evidence"],
+        )
+
+
+class TargetProbes:
+    """The probes of one target, as checks ask for them; remembers which ones a judgement looked at."""
+
+    def __init__(self, run: ProbeRun) -> None:
+        self._run = run
+        self._facts: dict[str, ProbeFacts] = {}
+        self.looked_at: list[ProbeFacts] = []
+
+    def facts(self, view: TargetView, probe: str) -> ProbeFacts:
+        """Facts of a probe, executed when they are first asked for."""
+        if probe not in self._facts:
+            self._facts[probe] = self._run.facts(view, probe)
+        facts = self._facts[probe]
+        if facts not in self.looked_at:
+            self.looked_at.append(facts)
+        return facts

@@ -1,0 +1,131 @@
+"""Which interpreter a run uses for probes, in which environment, and whether it can judge at level cpu."""
+
+from __future__ import annotations
+
+import glob
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageProblem
+from .limits import Limits, default_memory
+from .warm import Interpreter
+
+if TYPE_CHECKING:
+    from ..options import Options
+
+TRAINER = "fsdp/train/trainer.py"
+_ASK_SECONDS = 60
+
+# What a run of one process without an accelerator needs; sources: the launch scripts of examples/, torch, transformers.
+_FIXED = {
+    "NON_MEGATRON": "true",
+    "RANK": "0",
+    "LOCAL_RANK": "0",
+    "WORLD_SIZE": "1",
+    "MASTER_ADDR": "localhost",
+    "MASTER_PORT": "0",
+    "TOKENIZERS_PARALLELISM": "false",
+    "HF_HUB_OFFLINE": "1",  # a probe shows what is on this machine, and never waits for a download
+    "HF_DATASETS_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+}
+_WITHOUT_NPU = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "CUDA_VISIBLE_DEVICES": ""}
+
+
+def interpreter_of(options: Options, manifest: dict[str, Any] | None, repo: Path, package: str) -> Interpreter:
+    """The interpreter that options and manifest name (default: the running one) and its environment."""
+    asked = (manifest or {}).get("environment") or {}
+    python = options.python or asked.get("python") or sys.executable
+    folders = [str(repo), *map(str, options.pythonpath), *_listed(asked.get("pythonpath"))]
+    shown = {
+        **_FIXED,
+        **({} if has_npu() else _WITHOUT_NPU),
+        "PYTHONPATH": os.pathsep.join([*folders, *filter(None, [os.environ.get("PYTHONPATH")])]),
+        **{str(name): _variable(value) for name, value in (asked.get("env") or {}).items()},
+    }
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_", "VIRTUAL_ENV"))
+    }
+    boot = {
+        "repo": str(repo),
+        "modules": ["torch", "transformers", f"{package}/{TRAINER}"[: -len(".py")].replace("/", ".")],
+    }
+    return Interpreter(_resolved(str(python)), {**inherited, **shown}, shown, boot)
+
+
+def reach(options: Options, interpreter: Interpreter | None) -> tuple[str, ...]:
+    """The levels this run judges at.
+
+    Raises:
+        UsageProblem: when the level or the interpreter that was asked for by name is not available.
+    """
+    if options.level == "static":
+        return ("static",)
+    possible = interpreter is not None and hasattr(os, "fork")
+    demanded = options.level == "cpu" or (options.python is not None and possible)
+    if not possible:
+        if demanded:
+            raise UsageProblem("usage.cpu_needs_repo")
+        return ("static",)
+    assert interpreter is not None
+    problem = _torch_problem(interpreter)
+    if problem is None:
+        return ("static", "cpu")
+    if demanded:
+        raise UsageProblem("usage.no_torch", python=interpreter.python, problem=problem)
+    return ("static",)
+
+
+def limits_of(options: Options) -> Limits:
+    """What one probe of this run may use."""
+    return Limits(seconds=options.timeout, memory=default_memory())
+
+
+def has_npu() -> bool:
+    """Whether this machine has an Ascend device; source: the device files of the Ascend driver."""
+    return bool(glob.glob("/dev/davinci[0-9]*"))
+
+
+def _torch_problem(interpreter: Interpreter) -> str | None:
+    """Why the interpreter cannot run probes: it does not start, or has no torch. Whether torch loads, a probe tells."""
+    if os.path.realpath(interpreter.python) == os.path.realpath(sys.executable) and _same_prefix(interpreter.python):
+        return None if importlib.util.find_spec("torch") else "torch is not installed"
+    ask = "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 9)"
+    try:
+        done = subprocess.run(
+            [interpreter.python, "-c", ask],
+            env=interpreter.environment,
+            capture_output=True,
+            text=True,
+            errors="backslashreplace",
+            timeout=_ASK_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode == 9:
+        return "torch is not installed"
+    said = (done.stderr or done.stdout).strip().splitlines()
+    return None if done.returncode == 0 else said[-1] if said else f"exit code {done.returncode}"
+
+
+def _same_prefix(python: str) -> bool:
+    return os.path.dirname(os.path.abspath(python)) == os.path.dirname(os.path.abspath(sys.executable))
+
+
+def _resolved(python: str) -> str:
+    """A name without a slash is looked up as a shell would; a link stays a link, since a venv is known by it."""
+    found = shutil.which(os.path.expanduser(python))
+    return os.path.abspath(found) if found else os.path.expanduser(python)
+
+
+def _listed(value: Any) -> list[str]:
+    return [] if value is None else [value] if isinstance(value, str) else [str(item) for item in value]
+
+
+def _variable(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,105 @@
+"""The warm interpreter of a run: started by the controller, used by every process of the run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+RUNNER = Path(__file__).parent / "inside" / "run_probe.py"
+_START_SECONDS = 30
+_STOP_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """Which interpreter runs probes, and in which environment.
+
+    Attributes:
+        python: path of the interpreter.
+        environment: its whole environment.
+        shown: the part of it that a user needs to run a probe by hand.
+        boot: what the warm interpreter imports: `repo` and `modules`.
+    """
+
+    python: str
+    environment: dict[str, str]
+    shown: dict[str, str]
+    boot: dict[str, Any]
+
+
+class InterpreterError(Exception):
+    """The interpreter cannot be started; the message is what it or the system said."""
+
+
+class WarmInterpreter:
+    """Starts the server of `inside/run_probe.py --serve` and ends it with everything it started."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self._interpreter = interpreter
+        self.folder = Path(tempfile.mkdtemp(prefix="migrate-"))  # short: a socket's path may have 100 characters
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log: IO[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        """Path of the Unix socket that takes requests."""
+        return str(self.folder / "s")
+
+    @property
+    def log_path(self) -> Path:
+        """What the interpreter printed while it imported."""
+        return self.folder / "boot.log"
+
+    def start(self) -> None:
+        """Start it; the imports go on in the background.
+
+        Raises:
+            InterpreterError: when it cannot be started, with what it said.
+        """
+        environment = {**self._interpreter.environment, "MIGRATION_PROBE_BOOT": json.dumps(self._interpreter.boot)}
+        self._log = self.log_path.open("wb")
+        try:
+            self._process = subprocess.Popen(
+                [self._interpreter.python, str(RUNNER), "--serve", self.address],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise InterpreterError(str(error)) from error
+        self._await_socket()
+
+    def _await_socket(self) -> None:
+        """The server listens before it imports anything, so this takes as long as an empty interpreter."""
+        assert self._process is not None
+        give_up = time.monotonic() + _START_SECONDS
+        while not os.path.exists(self.address):
+            if self._process.poll() is not None or time.monotonic() > give_up:
+                said = self.log_path.read_text(encoding="utf-8", errors="backslashreplace").strip()
+                raise InterpreterError(said.splitlines()[-1] if said else f"exit code {self._process.poll()}")
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        """End it and its children, and remove its folder."""
+        if self._process is not None and self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_STOP_SECONDS)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        if self._log is not None:
+            self._log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
