@@ -74,13 +74,9 @@ def _assets(view: TargetView, config: ConfigFacts, base: Path) -> Iterator[Overr
         params, below = config.get("data.dataset_param") or {}, "data.dataset_param"
     data_key = next((key for key in DATA_KEYS if isinstance(params, dict) and key in params), DATA_KEYS[0])
     media_key = next((key for key in MEDIA_KEYS if isinstance(params, dict) and key in params), MEDIA_KEYS[0])
-    wanted = [
-        ("model_path", MODEL_KEY),
-        ("image_root", f"{below}.{media_key}"),
-        ("dataset_path", f"{below}.{data_key}"),
-    ]
+    wanted = {"model_path": MODEL_KEY, "image_root": f"{below}.{media_key}", "dataset_path": f"{below}.{data_key}"}
     replaced: dict[str, Override] = {}
-    for name, key in wanted:
+    for name, key in wanted.items():
         if given.get(name) is None:
             continue
         was = config.get(key)
