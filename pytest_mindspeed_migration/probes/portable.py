@@ -66,7 +66,7 @@ def overrides_of(view: TargetView, base: Path) -> list[Override]:
 
 
 def _assets(view: TargetView, config: ConfigFacts, base: Path) -> Iterator[Override]:
-    """Paths of manifest and command line in the place of those the config names: what it calls by one path stays one."""
+    """Paths of manifest and command line for those the config names; what it calls by one path stays one path."""
     given = (view.manifest or {}).get("runtime_assets") or {}
     params = config.get("data.dataset_param.basic_parameters")
     below = "data.dataset_param.basic_parameters"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..checks.registry import NothingToJudge
 from ..evidence.collector import folder_name
+from .bad_configs import bad_configs
 from .portable import MODEL_KEY, overrides_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
         "override_notes": [one.shown(run.lang) for one in overrides],
         "file": _file(target.name, probe),
     }
+    if probe == "errors":
+        request["cases"] = bad_configs(view)
+        if not request["cases"]:
+            raise NothingToJudge("cpu.no_config")
     if probe in _WITH_MODEL:
         request["model_path"] = str(_model_folder(view, run.repo, request["overrides"]))
     return request
