@@ -65,6 +65,14 @@ def single_process_group() -> str:
     return "torch.distributed: process group of one rank (gloo)"
 
 
+def initialise_shards_without_device() -> str:
+    """Let sharded parameters draw random numbers on the CPU, where torch wants a device mesh that can; its name."""
+    from torch.distributed.tensor import _dispatch
+
+    _dispatch.is_rng_supported_mesh = lambda mesh: False
+    return "torch.distributed.tensor: random numbers of sharded parameters from the CPU generator"
+
+
 def device_count() -> int:
     """Accelerators this interpreter sees: NPUs, else GPUs."""
     import torch

@@ -11,7 +11,7 @@ from typing import Any
 from ..boot import boot
 from ..steps import Send, Steps
 
-NAMES = ("environment", "plugins", "model", "batch", "errors")
+NAMES = ("environment", "plugins", "model", "shrink", "batch", "data_errors", "errors")
 
 
 def run(request: dict[str, Any], send: Send) -> None:
