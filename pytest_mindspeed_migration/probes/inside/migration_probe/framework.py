@@ -44,7 +44,7 @@ class Started:
         for module in (self.module, *(sys.modules[cls.__module__] for cls in self.trainer_class.__mro__)):
             if hasattr(module, name):
                 return getattr(module, name)
-        raise AttributeError("the trainer {} knows no {}".format(self.trainer_class.__qualname__, name))
+        raise AttributeError(f"the trainer {self.trainer_class.__qualname__} knows no {name}")
 
     def trainer(self, **attributes: Any) -> Any:
         """A trainer that has its arguments and nothing else: its methods can be called one at a time."""

@@ -16,7 +16,7 @@ _SECONDS = 60
 
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
-    """One step a case of `request["cases"]`: its `overrides` hold the mistake, `until` says how far the run has to go."""
+    """One step a case of `request["cases"]`: its `overrides` hold the mistake, `until` says how far the run goes."""
     for case in request["cases"]:
         with steps.step(case["name"]) as data:
             overrides = {**request.get("overrides", {}), **case["overrides"]}
