@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _WITHOUT_CONFIG = ("environment",)
 _AS_WRITTEN = ("plugins",)
-_WITH_MODEL = ("model", "shrink", "batch")
+_WITH_MODEL = ("model", "shrink", "batch", "data_errors")
 
 
 def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from typing import Any
 
 from .framework import Started
 
-NOT_SHARDED = "parallel applier of the trainer: leaves the model as it is (one process)"
-ONE_GROUP = "parallel applier of the trainer: shards the model as one group over one process"
+SHARDING = (
+    "the trainer's parallel applier: leaves a loaded model as it is, shards one from the meta device as one group"
+)
 
 
 class _ModelIsNext(BaseException):
@@ -43,20 +44,31 @@ class Assembly:
             self._given = reached.arguments, reached.options
         self.trainer.__class__ = self._class
 
-    def model(self, on_meta: bool) -> Any:
-        """The model by the trainer's own `get_model`, features applied.
-
-        Args:
-            on_meta: built on the meta device and initialised, else loaded by `from_pretrained`. The former is sharded as
-                one group, since that is what the trainer initialises; the latter is not sharded.
-        """
+    def foundation_model(self) -> Any:
+        """The model as the trainer first gets it, loaded by `from_pretrained`."""
         arguments, options = self._given
+        provider = next((one for one in (*arguments, *options.values()) if callable(one)), None)
+        with self._on_meta(False):
+            return provider() if provider is not None else self.trainer.get_foundation_model()
+
+    def loaded_model(self, foundation: Any) -> Any:
+        """What the trainer's `get_model` makes of a loaded model: features applied, not sharded."""
+        with self._on_meta(False), self._in_place_of_sharding(_as_it_is):
+            return self._class.get_model(self.trainer, lambda: foundation)  # type: ignore[attr-defined]
+
+    def initialised_model(self) -> Any:
+        """The model by `get_model` from the meta device, sharded as one group: what the trainer initialises is sharded."""
+        arguments, options = self._given
+        with self._on_meta(True), self._in_place_of_sharding(_as_one_group):
+            return self._class.get_model(self.trainer, *arguments, **options)  # type: ignore[attr-defined]
+
+    @contextmanager
+    def _on_meta(self, value: bool) -> Iterator[None]:
         training = self._args.training
         before = training.init_model_with_meta_device
-        training.init_model_with_meta_device = on_meta
+        training.init_model_with_meta_device = value
         try:
-            with self._in_place_of_sharding(_as_one_group if on_meta else _as_it_is):
-                return self._class.get_model(self.trainer, *arguments, **options)  # type: ignore[attr-defined]
+            yield
         finally:
             training.init_model_with_meta_device = before
 

@@ -88,7 +88,8 @@ def alignment(batch: Any, tokens: dict[str, int], merge: int | None, per_tile: i
 def merge_size(config: Any) -> int | None:
     """`spatial_merge_size` of the model's vision config."""
     return next(
-        (value["spatial_merge_size"] for value in _configs(config) if type(value.get("spatial_merge_size")) is int), None
+        (value["spatial_merge_size"] for value in _configs(config) if type(value.get("spatial_merge_size")) is int),
+        None,
     )
 
 

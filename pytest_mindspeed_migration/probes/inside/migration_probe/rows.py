@@ -11,9 +11,7 @@ from typing import Any
 _PART = 1 << 16  # characters read at a time
 _LONGEST_ROW = 1 << 25  # characters; a longer row is no row of a data set
 _DATA_FILE = re.compile(r"\.(jsonl?|ndjson)$")
-_MEDIA = re.compile(
-    r"\.(jpe?g|png|bmp|webp|gif|tiff?|wav|flac|mp3|m4a|ogg|opus|mp4|avi|mov|mkv|webm)$", re.IGNORECASE
-)
+_MEDIA = re.compile(r"\.(jpe?g|png|bmp|webp|gif|tiff?|wav|flac|mp3|m4a|ogg|opus|mp4|avi|mov|mkv|webm)$", re.IGNORECASE)
 _AUDIO = re.compile(r"\.(wav|flac|mp3|m4a|ogg|opus)$", re.IGNORECASE)
 _VIDEO = re.compile(r"\.(mp4|avi|mov|mkv|webm)$", re.IGNORECASE)
 

@@ -18,7 +18,9 @@ def one_process(request: dict[str, Any], overrides: dict[str, Any]) -> dict[str,
     """The overrides, and sizes of parallelism that one process can have."""
     sizes = _load(request, overrides).get("parallel") or {}
     single = {
-        f"parallel.{name}": 1 for name, value in sizes.items() if name.endswith("_size") and type(value) is int and value > 1
+        f"parallel.{name}": 1
+        for name, value in sizes.items()
+        if name.endswith("_size") and type(value) is int and value > 1
     }
     return {**overrides, **single}
 

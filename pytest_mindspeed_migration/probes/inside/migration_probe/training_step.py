@@ -72,7 +72,9 @@ def binding(model: Any, batch: Any) -> dict[str, Any]:
             str(key): {"parameter": key if key in named else rest, **describe_value(value)}
             for key, value in given.items()
         },
-        "missing": [name for name in named if parameters[name].default is inspect.Parameter.empty and name not in given],
+        "missing": [
+            name for name in named if parameters[name].default is inspect.Parameter.empty and name not in given
+        ],
         "file": inspect.getsourcefile(function),
         "line": function.__code__.co_firstlineno,
         "class": type(model).__name__,
@@ -85,9 +87,7 @@ class Executed:
     def __init__(self, model: Any) -> None:
         self.names: set[str] = set()
         self.media: dict[str, list[int]] = {}
-        self._hooks = [
-            module.register_forward_hook(self._keep(name)) for name, module in model.named_modules() if name
-        ]
+        self._hooks = [module.register_forward_hook(self._keep(name)) for name, module in model.named_modules() if name]
 
     def _keep(self, name: str) -> Any:
         import torch
@@ -179,7 +179,8 @@ def storage_facts(model: Any, reference: Any = None) -> dict[str, Any]:
         reference: the same model built with storage; its computed buffers are what those of `model` should be.
 
     Returns:
-        By pattern of names with counts: `on_meta`, `uninitialised`, `differing` (buffers).
+        By pattern of names with counts: `on_meta`; `uninitialised` (what a checkpoint could hold); `differing` (buffers
+        with another value than that of `reference`, and computed buffers without one).
     """
     import torch
 
@@ -191,12 +192,17 @@ def storage_facts(model: Any, reference: Any = None) -> dict[str, Any]:
 
     expected = dict(reference.named_buffers()) if reference is not None else {}
     buffers = dict(model.named_buffers())
+    computed = {
+        f"{prefix}.{name}" if prefix else name
+        for prefix, module in model.named_modules()
+        for name in module._non_persistent_buffers_set
+    }
     for name, held in {**dict(model.named_parameters()), **buffers}.items():
         value = held.to_local() if hasattr(held, "to_local") else held
         if value.is_meta:
             note("on_meta", name)
         elif _unfilled(value):
-            note("uninitialised", name)
+            note("differing" if name in computed else "uninitialised", name)
         elif name in buffers and name in expected:
             other = expected[name]
             if not other.is_meta and (other.shape != value.shape or not torch.equal(other.to(value.dtype), value)):

@@ -7,10 +7,12 @@ import os
 from typing import Any
 
 from .. import standins
-from ..assembly import Assembly, uninitialised_is_nan, use_one_process
+from ..assembly import SHARDING, Assembly, uninitialised_is_nan, use_one_process
 from ..batches import alignment, describe_fields, label_facts, media_tokens, merge_size, tile_length
+from ..data_parts import build_dataset, build_loader, first_samples, inner, length_of
 from ..describe import relative
 from ..framework import Started, start
+from ..loaded_once import load_once
 from ..rows import folders, media_of, open_media, write_rows
 from ..small_run import few_rows, one_process, small_model
 from ..steps import Steps
@@ -26,8 +28,9 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     """Steps, in order; each needs those before it unless said otherwise.
 
     `config`, `plugins`, `shrink`: see the probe `shrink`. `rows`: first rows and their media files. `trainer`: up to the
-    model. `materialise`: from the meta device (nothing depends on it). `from_pretrained`. `dataset` and `loader`: by the
-    trainer's `get_dataloader`. `other_form`: the data path as text where the config has a list, and the other way round.
+    model. `from_pretrained`, `get_model`: what the trainer puts on it (the rest goes on without). `materialise`: from the
+    meta device (nothing depends on it). `dataset`, `loader`: by
+    `build_mm_dataset` and the trainer's `get_dataloader`. `other_form`: the data path as text where the config has a list, and the other way round.
     `samples`, `batches`, `mixed`: what they hold. `forward`, `backward`, `text_only`.
     """
     request = {**request, "overrides": one_process(request, request.get("overrides", {}))}
@@ -69,8 +72,12 @@ class _Run:
             fields = [str(attr[key]) for key in _MEDIA_KEYS if attr.get(key)]
             data["attr"] = attr
             data["files"] = [_row_facts(path, rows) for path, rows in self._rows.items()]
-            named = [(path, row, *one) for path, rows in self._rows.items() for row, value in enumerate(rows)
-                     for one in media_of(value, fields)]
+            named = [
+                (path, row, *one)
+                for path, rows in self._rows.items()
+                for row, value in enumerate(rows)
+                for one in media_of(value, fields)
+            ]
             data["media"] = [
                 {"file": path, "row": row, "field": field, "name": name, **open_media(name, self._roots(path))}
                 for path, row, field, name in named
@@ -96,30 +103,34 @@ class _Run:
     def assemble(self, small: str) -> None:
         with self._steps.step("trainer") as data:
             data["stand_ins"] = [*standins.use_when_needed(), standins.single_process_group()]
-            data["stand_ins"].append(standins.initialise_shards_without_device())
+            data["stand_ins"] += [standins.initialise_shards_without_device(), SHARDING, load_once()]
             data["overrides"] = self._changed
             self._small = small
             self._target = self._started(small, self._changed)
             self._assembly = Assembly(self._target)
 
     def load(self) -> Any:
+        """The model from the small checkpoint, with what the trainer puts on it where that works."""
         model = None
         with self._steps.step("from_pretrained") as data:
-            model = self._assembly.model(on_meta=False)
-            self._assembly.trainer.model = model
+            model = self._assembly.foundation_model()
             data["class"] = type(model).__name__
             data["parameters"] = sum(parameter.numel() for parameter in model.parameters())
             data["not_loaded"] = _not_loaded(model, os.path.join(self._small, "model.safetensors"))
             data["storage"] = storage_facts(model)
+        if model is not None:
+            self._assembly.trainer.model = model
+            with self._steps.step("get_model"):
+                self._assembly.trainer.model = model = self._assembly.loaded_model(model)
         return model
 
     def materialise(self, reference: Any) -> None:
         with self._steps.step("materialise") as data:
-            with uninitialised_is_nan():
-                model = self._assembly.model(on_meta=True)
-            data.update(storage_facts(model, reference))
             data["configured"] = bool(self._configured("training.init_model_with_meta_device"))
             data["load"] = bool(self._configured("training.load"))
+            with uninitialised_is_nan():
+                model = self._assembly.initialised_model()
+            data.update(storage_facts(model, reference))
 
     def _configured(self, path: str) -> Any:
         import yaml
@@ -131,27 +142,31 @@ class _Run:
         return found
 
     def read_data(self) -> None:
-        with self._steps.step("loader") as data:
-            self.loader, self._dataset = self._loader(self._target)
-            data["loader"] = type(self.loader).__name__
+        with self._steps.step("dataset") as data:
+            if "dataloader_provider" not in self._target.providers:
+                self._dataset = build_dataset(self._target)
             data["dataset"] = type(self._dataset).__name__
-            data["collate"] = _name_of(_collate_fn(self.loader), self._request["repo"])
-            data["length"] = len(self._dataset) if hasattr(self._dataset, "__len__") else None
+            data["length"] = length_of(self._dataset)
             data["form"] = self._form()
-            data["micro_batch_size"] = int(self._target.args.training.micro_batch_size)
-        if self._form() is not None:
+        if not self._steps.ok("dataset"):
+            return
+        if self._form() is not None and self._dataset is not None:
             with self._steps.step("other_form") as data:
                 changed, data["form"] = self._other_form()
-                target = self._started(self._small, {**self._changed, **changed})
-                other = target.named("build_mm_dataset")(target.args.data.dataset_param)
-                other = other[0] if isinstance(other, tuple) else other
-                data["length"] = len(other) if hasattr(other, "__len__") else None
-                data["first"] = describe_fields(_first(other, 1)[0])
+                other = build_dataset(self._started(self._small, {**self._changed, **changed}))
+                data["length"] = length_of(other)
+                data["first"] = describe_fields(first_samples(other, 1)[0])
+        with self._steps.step("loader") as data:
+            self.loader = self._loader(self._target, self._dataset)
+            self._dataset = getattr(inner(self.loader), "dataset", self._dataset)
+            data["loader"] = type(self.loader).__name__
+            data["collate"] = _name_of(getattr(inner(self.loader), "collate_fn", None), self._request["repo"])
+            data["micro_batch_size"] = int(self._target.args.training.micro_batch_size)
+        with self._steps.step("samples") as data:
+            self._samples = first_samples(self._dataset, ROWS)
+            data["samples"] = [describe_fields(sample) for sample in self._samples]
         if self.loader is None:
             return
-        with self._steps.step("samples") as data:
-            self._samples = _first(self._dataset, ROWS)
-            data["samples"] = [describe_fields(sample) for sample in self._samples]
         with self._steps.step("batches") as data:
             self._batches = list(itertools.islice(iter(self.loader), _BATCHES))
             config = getattr(self._assembly.trainer.model, "config", None)
@@ -165,19 +180,16 @@ class _Run:
                 }
                 for batch in self._batches
             ]
-        collate = _collate_fn(self.loader)
+        collate = getattr(inner(self.loader), "collate_fn", None)
         if collate is not None and len(self._samples) > 1:
             with self._steps.step("mixed") as data:
                 pair = _shortest_and_longest(self._samples)
                 data["given"] = [describe_fields(sample) for sample in pair]
                 data["batch"] = describe_fields(collate(pair))
 
-    def _loader(self, target: Started) -> tuple[Any, Any]:
-        provider = target.providers.get("dataloader_provider")
+    def _loader(self, target: Started, dataset: Any) -> Any:
         self._assembly.trainer.args = target.args
-        loader = provider(target.args) if provider is not None else self._assembly.trainer.get_dataloader()
-        loader = loader[0] if isinstance(loader, tuple) else loader
-        return loader, getattr(getattr(loader, "base_dataloader", loader), "dataset", None)
+        return build_loader(target, self._assembly.trainer, dataset)
 
     def _form(self) -> str | None:
         """How the config gives its data: one path, or a list of them."""
@@ -230,7 +242,7 @@ class _Run:
                     changed[key] = [path] if isinstance(value, list) else path
             target = self._started(self._small, {**self._changed, **changed})
             target.args.training.micro_batch_size = 1
-            loader, _ = self._loader(target)
+            loader = self._loader(target, build_dataset(target))
             batch, _ = prepare(engine, next(iter(loader)))
             output = model(**batch, use_cache=False)
             data["fields"] = describe_fields(batch)
@@ -243,7 +255,9 @@ def _row_facts(path: str, rows: list[Any]) -> dict[str, Any]:
         "file": path,
         "rows": len(rows),
         "fields": [sorted(map(str, row)) if isinstance(row, dict) else None for row in rows],
-        "empty": [[str(key) for key, value in row.items() if value is None] if isinstance(row, dict) else [] for row in rows],
+        "empty": [
+            [str(key) for key, value in row.items() if value is None] if isinstance(row, dict) else [] for row in rows
+        ],
     }
 
 
@@ -295,16 +309,6 @@ def _in_two(path: str, rows: dict[str, list[Any]]) -> list[str]:
     stem, suffix = os.path.splitext(path)
     parts = [values[:half], values[half:]] if len(values) > 1 else [values]
     return [write_rows(part, f"{stem}-part{number}{suffix}", True) for number, part in enumerate(parts)]
-
-
-def _first(dataset: Any, count: int) -> list[Any]:
-    if hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__"):
-        return [dataset[index] for index in range(min(count, len(dataset)))]
-    return list(itertools.islice(iter(dataset), count))
-
-
-def _collate_fn(loader: Any) -> Any:
-    return getattr(getattr(loader, "base_dataloader", loader), "collate_fn", None)
 
 
 def _name_of(function: Any, repo: str) -> dict[str, Any]:
@@ -361,9 +365,14 @@ def _text_rows(rows: dict[str, list[Any]], attr: dict[str, Any]) -> list[Any]:
     values = [row for held in rows.values() for row in held if isinstance(row, dict)]
     plain = [row for row in values if not any(True for _ in media_of(row, columns))]
     if not plain and columns:
-        plain = [_without_placeholders({k: v for k, v in row.items() if k not in columns}) for row in values]
+        plain = [_without_placeholders({**row, **_no_media(row, columns)}) for row in values]
         plain = [row for row in plain if not any(True for _ in media_of(row, columns))]
     return plain[:2]
+
+
+def _no_media(row: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+    """Nothing, of the type that was there: readers of tables want the column."""
+    return {column: [] if isinstance(row[column], list) else None for column in columns if column in row}
 
 
 def _without_placeholders(value: Any) -> Any:
