@@ -1,0 +1,51 @@
+"""Parameters that two modules share, or that the framework ties after it has built the model."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+_TIES = re.compile(r"\b(\w*tie_\w+)\(")
+
+
+def tied(modules: dict[str, Any], model: Any) -> list[list[str]]:
+    """Groups of names of one parameter, each name at a module of its own.
+
+    Building on the meta device may break a tie (`accelerate.init_empty_weights` makes a new parameter of every
+    assignment), so the pair that the config wants tied counts as one although two objects stand there.
+    """
+    names: dict[int, list[str]] = {}
+    for path, module in modules.items():
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                names.setdefault(id(parameter), []).append(f"{path}.{name}" if path else name)
+    groups = [group for group in names.values() if len(group) > 1]
+    wanted = _embeddings(modules, model)
+    if wanted and not any(set(wanted) <= set(group) for group in groups):
+        groups.append(wanted)
+    return groups
+
+
+def tying_function(trainer_class: type) -> str | None:
+    """The function by which the trainer ties embeddings again once the model is sharded; None when it has none."""
+    try:
+        found = _TIES.search(inspect.getsource(trainer_class.get_model))  # type: ignore[attr-defined]
+    except (OSError, TypeError):
+        return None
+    return found[1] if found else None
+
+
+def _embeddings(modules: dict[str, Any], model: Any) -> list[str]:
+    """Names of input and output embedding when the config ties them."""
+    config = getattr(model, "config", None)
+    text = config.get_text_config(decoder=True) if hasattr(config, "get_text_config") else config
+    if not all(getattr(item, "tie_word_embeddings", False) for item in (config, text)):
+        return []
+    try:
+        ends = [model.get_input_embeddings(), model.get_output_embeddings()]
+    except (NotImplementedError, AttributeError):
+        return []
+    paths = {id(module): path for path, module in modules.items()}
+    found = [paths.get(id(end)) for end in ends if end is not None]
+    return [f"{path}.weight" for path in found if path] if len(set(found)) == 2 else []
