@@ -241,6 +241,8 @@ class Controller(Session):
             address=self._warm.address,
             repo=repo,
             evidence=shown_path(self.out, self.config.invocation_params.dir),
+            assets_base=self.options.manifest.parent if self.options.manifest else self.config.invocation_params.dir,
+            lang=self.options.lang,
         )
 
     def _load(self, kept: list[SuiteFile]) -> None:

@@ -2,39 +2,66 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..checks.registry import NothingToJudge
 from ..evidence.collector import folder_name
+from .bad_configs import bad_configs
+from .portable import MODEL_KEY, overrides_of
 
 if TYPE_CHECKING:
     from ..checks.view import TargetView
     from .run import ProbeRun
 
 _WITHOUT_CONFIG = ("environment",)
+_AS_WRITTEN = ("plugins",)
+_WITH_MODEL = ("model", "shrink", "batch")
 
 
 def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
     """The request of a probe for a target, plain JSON.
 
     Raises:
-        NothingToJudge: when the target has no config that could be read and the probe needs one.
+        NothingToJudge: when the target does not have what the probe needs: a config that could be read, a model folder.
     """
     target = view.target
     if probe in _WITHOUT_CONFIG:  # the same for every target of a run
         return {"probe": probe, "repo": str(run.repo), "boot": run.interpreter.boot, "file": _file(None, probe)}
     if view.config is None or view.config.data is None or target.config is None:
         raise NothingToJudge("cpu.no_config")
-    return {
+    overrides = [] if probe in _AS_WRITTEN else overrides_of(view, run.assets_base)
+    request: dict[str, Any] = {
         "probe": probe,
         "target": target.name,
         "repo": str(run.repo),
         "config": target.config,
         "trainer": _trainer(view),
         "boot": run.interpreter.boot,
-        "overrides": {},
+        "overrides": {one.yaml_path: one.value for one in overrides},
+        "override_notes": [one.shown(run.lang) for one in overrides],
         "file": _file(target.name, probe),
     }
+    if probe == "errors":
+        request["cases"] = bad_configs(view)
+        if not request["cases"]:
+            raise NothingToJudge("cpu.no_config")
+    if probe in _WITH_MODEL:
+        request["model_path"] = str(_model_folder(view, run.repo, request["overrides"]))
+    return request
+
+
+def _model_folder(view: TargetView, repo: Path, overrides: dict[str, Any]) -> Path:
+    """The folder that holds config, tokenizer and processor of the model; weights may be absent."""
+    assert view.config is not None
+    written = overrides.get(MODEL_KEY) or view.config.get(MODEL_KEY)
+    if not isinstance(written, str) or not written:
+        raise NothingToJudge("cpu.no_model_path")
+    folder = repo / os.path.expanduser(written)
+    if not folder.exists():
+        raise NothingToJudge("cpu.no_model_folder", path=written)
+    return folder.resolve()
 
 
 def _trainer(view: TargetView) -> str | None:

@@ -27,6 +27,8 @@ class ProbeRun:
         address: socket of the warm interpreter.
         repo: root of the target repo.
         evidence: folder under which reports go, as commands show it.
+        assets_base: folder that relative paths of the manifest count from.
+        lang: language of notes for the evidence.
     """
 
     interpreter: Interpreter
@@ -35,6 +37,8 @@ class ProbeRun:
     address: str
     repo: Path
     evidence: str
+    assets_base: Path
+    lang: str = "en"
 
     def facts(self, view: TargetView, probe: str) -> ProbeFacts:
         """What a probe shows of a target; it is executed when nobody in this run has asked for it.
@@ -54,7 +58,12 @@ class ProbeRun:
 
     def to_json(self) -> dict[str, Any]:
         """For a worker of pytest-xdist."""
-        return {**asdict(self), "folder": str(self.folder), "repo": str(self.repo)}
+        return {
+            **asdict(self),
+            "folder": str(self.folder),
+            "repo": str(self.repo),
+            "assets_base": str(self.assets_base),
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> ProbeRun:
@@ -66,6 +75,8 @@ class ProbeRun:
             address=value["address"],
             repo=Path(value["repo"]),
             evidence=value["evidence"],
+            assets_base=Path(value["assets_base"]),
+            lang=value["lang"],
         )
 
 

@@ -60,6 +60,8 @@ def versions_are_those_asked_for(view: TargetView) -> list[Finding]:
         have = installed.get(package)
         if have is None or not _violates(have, specifier):
             continue
+        if _same_minor(have, specifier):
+            level = "note"
         found.append(
             Finding(
                 "environment.version",
@@ -144,6 +146,12 @@ def _asked(view: TargetView, repo: list[dict[str, object]]) -> Iterator[tuple[st
     for item in repo:
         if item["package"] not in own:
             yield str(item["package"]), str(item["specifier"]), str(item["file"]), int(str(item["line"])), "note"
+
+
+def _same_minor(version: str, specifier: str) -> bool:
+    """Whether the version asked for differs in its patch number alone."""
+    asked = re.fullmatch(r"[=~]=\s*(\d+\.\d+)(?:\.\w+)*", specifier.strip())
+    return asked is not None and re.match(re.escape(asked[1]) + r"(?!\d)", version) is not None
 
 
 def _violates(version: str, specifier: str) -> bool:

@@ -35,6 +35,17 @@ class Started:
     args: Any
     providers: dict[str, Any]
 
+    def named(self, name: str) -> Any:
+        """What the trainer's code knows by that name: in its own module, else in that of a class it derives from.
+
+        Raises:
+            AttributeError: when none of them does.
+        """
+        for module in (self.module, *(sys.modules[cls.__module__] for cls in self.trainer_class.__mro__)):
+            if hasattr(module, name):
+                return getattr(module, name)
+        raise AttributeError(f"the trainer {self.trainer_class.__qualname__} knows no {name}")
+
     def trainer(self, **attributes: Any) -> Any:
         """A trainer that has its arguments and nothing else: its methods can be called one at a time."""
         made: Any = object.__new__(self.trainer_class)

@@ -16,40 +16,41 @@ from typing import Any
 from .describe import describe, relative
 
 
-def import_plugins(entries: list[str], trainer: Any, repo: str) -> list[dict[str, Any]]:
+def import_plugins(entries: list[str], import_plugin: Any, repo: str) -> list[dict[str, Any]]:
     """Import plugin entries one by one with the framework's own function.
 
     Args:
         entries: `training.plugin` of the config.
-        trainer: the trainer's module, which holds the framework's `import_plugin`.
+        import_plugin: the framework's function, as the trainer knows it.
         repo: root of the target repo.
 
     Returns:
         One item an entry: `entry`, `modules` (files of the repo that were imported), `hidden` (imports that failed
-        without ending the import) and `registered` (ids by register that it added).
+        without ending the import, and where) and `registered` (ids by register that it added).
     """
     done = []
     for entry in entries:
-        before, known = registered(trainer), set(sys.modules)
+        before, known = registered(import_plugin), set(sys.modules)
         hidden: list[dict[str, Any]] = []
         with _watched(hidden, repo):
-            trainer.import_plugin([entry])
+            import_plugin([entry])
         done.append(
             {
                 "entry": entry,
                 "modules": _files(known, repo),
                 "hidden": hidden,
                 "registered": {
-                    name: sorted(set(ids) - set(before.get(name, []))) for name, ids in registered(trainer).items()
+                    name: sorted(set(ids) - set(before.get(name, [])))
+                    for name, ids in registered(import_plugin).items()
                 },
             }
         )
     return done
 
 
-def registered(trainer: Any) -> dict[str, list[str]]:
-    """Ids by register: the registers are the objects of the framework's register module that hold a mapping of ids."""
-    module = sys.modules[trainer.import_plugin.__module__]
+def registered(import_plugin: Any) -> dict[str, list[str]]:
+    """Ids by register: registers are the objects in the module of `import_plugin` that hold a mapping of ids."""
+    module = sys.modules[import_plugin.__module__]
     found = {}
     for name, value in vars(module).items():
         if type(value).__module__ == module.__name__ and hasattr(value, "__dict__"):
@@ -75,7 +76,9 @@ def _watched(hidden: list[dict[str, Any]], repo: str) -> Iterator[None]:
 
     def note(name: str, error: BaseException) -> None:
         if not any(item["module"] == name for item in hidden):
-            hidden.append({"module": name, "error": describe(error, repo)})
+            caller = sys._getframe(2)
+            by = {"file": relative(caller.f_code.co_filename, repo), "line": caller.f_lineno}
+            hidden.append({"module": name, "error": describe(error, repo), "by": by})
 
     def import_module(name: str, package: Any = None) -> Any:
         try:

@@ -33,8 +33,9 @@ def serve(path: str) -> None:
     _die_with_parent()
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(path)
+    listener.bind(path + "+")
     listener.listen(64)
+    os.rename(path + "+", path)  # whoever sees the path can connect
     boot(json.loads(os.environ.pop("MIGRATION_PROBE_BOOT", "{}")))
     wakeup, wake = socket.socketpair()
     for end in (wakeup, wake):

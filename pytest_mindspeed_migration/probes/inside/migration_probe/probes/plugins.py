@@ -19,8 +19,8 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     if started is None:
         return
     with steps.step("plugins") as data:
-        data["before"] = registered(started.module)
-        data["entries"] = import_plugins(
-            list(getattr(started.args.training, "plugin", None) or []), started.module, request["repo"]
-        )
-        data["after"] = registered(started.module)
+        import_plugin = started.named("import_plugin")
+        entries = list(getattr(started.args.training, "plugin", None) or [])
+        data["before"] = registered(import_plugin)
+        data["entries"] = import_plugins(entries, import_plugin, request["repo"])
+        data["after"] = registered(import_plugin)

@@ -1,0 +1,66 @@
+"""`verify.bad_config_errors`: what the target says to configs with one mistake in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...analysis.plugins import plugins_of
+from ...facts.runtime import Raised
+from ...findings import Finding, Level
+from ..registry import check
+from ..view import TargetView
+from .steps import data_of, first_line, place_of
+
+_PROBE = "errors"
+
+
+@check("verify.bad_config_errors", level="cpu")
+def mistakes_are_named(view: TargetView) -> list[Finding]:
+    """Each mistake ends in an error that names it.
+
+    Whose code swallows it decides: an error of the migration's own code fails the contract, one of the framework is a
+    note, since a migration may not change the framework.
+    """
+    data_of(view, "plugins", "plugins")  # where the run ends before the mistake is read, it tells nothing of it
+    found: list[Finding] = []
+    for step in view.probe(_PROBE).steps.values():
+        if step.name == "boot" or "result" not in step.data:
+            continue
+        finding = _judged(view, step.data["case"], step.data["result"])
+        if finding is not None:
+            found.append(finding)
+    return found
+
+
+def _judged(view: TargetView, case: dict[str, Any], result: dict[str, Any]) -> Finding | None:
+    key, wrong = next(iter(case["overrides"].items()))
+    args: dict[str, Any] = {"wrong": wrong if isinstance(wrong, str) else case["wrong"], "yaml_path": key}
+    if "ended" in result:
+        how = {"key": "bad_config.ended", "args": {"code": str(result["ended"])}}
+        return Finding("bad_config.no_error", {**args, "how": how}, path=view.target.config, yaml_path=key)
+    value = result.get("value") or {}
+    raised = result.get("error") or value.get("error")
+    hidden = value.get("hidden") or []
+    if raised is None:
+        how = {"key": "bad_config.accepted", "args": {}}
+        return Finding("bad_config.no_error", {**args, "how": how}, path=view.target.config, yaml_path=key)
+    error = Raised(**raised)
+    if any(case["wrong"] in text for text in _said(error)):
+        return None
+    swallowed = [item for item in hidden if case["wrong"] in item["module"]]
+    if swallowed:
+        by = swallowed[0]["by"]
+        args |= {"error": error.type, "text": first_line(error.message)}
+        return Finding("bad_config.swallowed", args, by["file"], by["line"], yaml_path=key, severity=_whose(view, by))
+    path, line = place_of(error)
+    args |= {"error": error.type, "text": first_line(error.message)}
+    level = _whose(view, {"file": path or ""})
+    return Finding("bad_config.unclear", args, path, line, yaml_path=key, severity=level)
+
+
+def _said(error: Raised) -> list[str]:
+    return [error.message, *(str(item["message"]) for item in error.chain)]
+
+
+def _whose(view: TargetView, frame: dict[str, Any]) -> Level:
+    return "error" if frame["file"] in plugins_of(view.facts, view.target.name).owned else "note"

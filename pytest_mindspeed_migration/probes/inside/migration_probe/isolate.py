@@ -1,0 +1,74 @@
+"""Runs a function in a forked child, so that what it leaves behind, a crash included, stays there."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from .describe import describe
+
+
+def in_child(function: Callable[[], Any], repo: str, seconds: float) -> dict[str, Any]:
+    """Call `function` in a forked child.
+
+    Args:
+        function: returns plain JSON.
+        repo: root of the target repo.
+        seconds: after which the child is killed.
+
+    Returns:
+        `value` when it returned; `error` (as `describe` gives it) when it raised; `ended` with an exit code, a signal
+        (negative) or "timeout" when the child ended otherwise.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        _answer(function, repo, writing)
+    os.close(writing)
+    answer, timed_out = _read(reading, seconds)
+    os.close(reading)
+    if timed_out:
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if timed_out:
+        return {"ended": "timeout"}
+    try:
+        found: dict[str, Any] = json.loads(answer)
+    except ValueError:
+        return {"ended": -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)}
+    return found
+
+
+def _answer(function: Callable[[], Any], repo: str, writing: int) -> None:
+    code = 1
+    try:
+        try:
+            answer = {"value": function()}
+        except BaseException as error:
+            traceback.print_exc()
+            answer = {"error": describe(error, repo)}
+        with os.fdopen(writing, "w", encoding="utf-8") as stream:
+            json.dump(answer, stream, default=str)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _read(reading: int, seconds: float) -> tuple[bytes, bool]:
+    parts: list[bytes] = []
+    end = time.monotonic() + seconds
+    while True:
+        readable, _, _ = select.select([reading], [], [], max(0.0, end - time.monotonic()))
+        if not readable:
+            return b"".join(parts), True
+        part = os.read(reading, 1 << 16)
+        if not part:
+            return b"".join(parts), False
+        parts.append(part)

@@ -1,0 +1,47 @@
+"""Gives the target's trainer wrong configs, one at a time, and keeps what it says to them."""
+
+from __future__ import annotations
+
+import traceback
+from functools import partial
+from typing import Any
+
+from ..describe import describe
+from ..framework import Started, start
+from ..isolate import in_child
+from ..plugins import import_plugins
+from ..steps import Steps
+
+_SECONDS = 60
+
+
+def probe(request: dict[str, Any], steps: Steps) -> None:
+    """One step a case of `request["cases"]`: its `overrides` hold the mistake, `until` says how far the run goes."""
+    for case in request["cases"]:
+        with steps.step(case["name"]) as data:
+            overrides = {**request.get("overrides", {}), **case["overrides"]}
+            data["case"] = case
+            run = partial(_run, request, overrides, case["until"])
+            data["result"] = in_child(run, request["repo"], _SECONDS)
+
+
+def _run(request: dict[str, Any], overrides: dict[str, Any], until: str) -> dict[str, Any]:
+    """The start of a training run: parse, import plugins, then build the model or the dataset."""
+    started = start(request, overrides)
+    plugins = list(getattr(started.args.training, "plugin", None) or [])
+    entries = import_plugins(plugins, started.named("import_plugin"), request["repo"])
+    hidden = [item for entry in entries for item in entry["hidden"]]
+    answer: dict[str, Any] = {"hidden": hidden, "error": None}
+    try:
+        _build(started, until)
+    except Exception as error:
+        traceback.print_exc()
+        answer["error"] = describe(error, request["repo"])
+    return answer
+
+
+def _build(started: Started, until: str) -> None:
+    if until == "model":
+        started.trainer().get_foundation_model()
+    elif until == "dataset":
+        started.named("build_mm_dataset")(started.args.data.dataset_param)
