@@ -75,27 +75,27 @@ def matched(uses: list[dict[str, Any]], modules: dict[str, Any], matcher: Matche
     return found
 
 
-def lora_matched(uses: list[dict[str, Any]], model: Any, trainer: Any) -> list[list[str]]:
+def lora_matched(uses: list[dict[str, Any]], model: Any, match_target_modules: Any) -> list[list[str]]:
     """What each LoRA pattern matches: by the function that the trainer uses for it."""
     found = []
     for use in uses:
-        hits = list(trainer.match_target_modules(model, [use["pattern"]]))
+        hits = list(match_target_modules(model, [use["pattern"]]))
         use.update(count=len(hits), first=hits[:_FIRST])
         found.append(hits)
     return found
 
 
-def without_decay(entries: dict[str, list[str]], model: Any, optimizer: Any) -> list[dict[str, Any]]:
+def without_decay(entries: dict[str, list[str]], model: Any, names_of: Any) -> list[dict[str, Any]]:
     """What each entry of `no_decay_modules` and `no_decay_params` takes out of weight decay.
 
     By the framework's own `get_parameter_names(model, classes, names)`, asked with the entry and without it.
     """
-    every = len(optimizer.get_parameter_names(model, [], []))
+    every = len(names_of(model, [], []))
     uses = []
     for option, texts in entries.items():
         for place, text in enumerate(texts):
             lists = ([text], []) if option.endswith("modules") else ([], [text])
-            count = every - len(optimizer.get_parameter_names(model, *lists))
+            count = every - len(names_of(model, *lists))
             path = f"training.{option}[{place}]"
             uses.append({"plan": "no_decay", "option": option, "pattern": text, "yaml_path": path, "count": count})
     return uses
@@ -119,6 +119,7 @@ def framework_list(module: Any, model: Any, plan: Any, paths: dict[int, str], re
     except Exception as error:
         return {"count": 0, "error": describe(error, repo), "twice": [], "parent_first": []}
     names = [paths[id(item)] for item in selected if id(item) in paths]
+    names += [""] if "" in names else []  # the framework shards the root after all the others
     place = {name: number for number, name in enumerate(names)}
     early = [
         [outer, name]

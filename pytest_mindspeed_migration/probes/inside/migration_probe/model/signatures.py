@@ -11,9 +11,9 @@ from ..describe import relative
 LOADERS = ("from_pretrained", "_from_config")
 
 
-def registered_class(trainer: Any, model_id: str) -> Any:
+def registered_class(import_plugin: Any, model_id: str) -> Any:
     """What the framework's register holds under an id, None when it holds nothing."""
-    module = sys.modules[trainer.import_plugin.__module__]
+    module = sys.modules[import_plugin.__module__]
     for name, value in vars(module).items():
         if "model" in name and type(value).__module__ == module.__name__ and hasattr(value, "__dict__"):
             for held in vars(value).values():

@@ -27,6 +27,16 @@ def tied(modules: dict[str, Any], model: Any) -> list[list[str]]:
     return groups
 
 
+def units(group: list[str], sharded: set[str]) -> list[str]:
+    """By name of a shared parameter, the module whose sharding group takes it: the nearest outer one, "" for the root."""
+    found = []
+    for name in group:
+        parts = name.split(".")[:-1]
+        outer = [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
+        found.append(next((path for path in outer if path in sharded), ""))
+    return found
+
+
 def tying_function(trainer_class: type) -> str | None:
     """The function by which the trainer ties embeddings again once the model is sharded; None when it has none."""
     try:

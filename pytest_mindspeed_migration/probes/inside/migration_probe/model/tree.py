@@ -26,7 +26,7 @@ def collapse(model: Any, marks: dict[str, tuple[int, ...]]) -> list[dict[str, An
         Rows with `path` (`layers.{0-47}` for elements that are alike), `parent` (number of its row, -1 for the root),
         `cls`, `places` (how many modules the row stands for), `params` (elements of one of them with all below it),
         `own` (shapes of its own parameters), `trainable` (whether one of its own requires a gradient), `forward`
-        (whether its class has one) and `marks`.
+        (whether its class has one), `container` (a ModuleList or ModuleDict) and `marks`.
     """
     kinds = _Kinds(marks)
     kinds.kind(model, "")
@@ -91,6 +91,7 @@ def _emit(
             "own": dict(list(own.items())[:MAX_SHAPES]),
             "trainable": any(item.requires_grad for item in module._parameters.values() if item is not None),
             "forward": type(module).forward is not torch.nn.Module.forward,
+            "container": isinstance(module, (torch.nn.ModuleList, torch.nn.ModuleDict)),
             "marks": list(kinds.marks(path)),
         }
     )

@@ -15,9 +15,12 @@ from ..plugins import import_plugins
 from ..steps import Steps
 
 
+_SHARDS = ("fsdp", "apply_modules")
+
+
 def probe(request: dict[str, Any], steps: Steps) -> None:
-    """Steps: `config`, `plugins`, `model.folder`, `model.signatures`, `model.build`, `model.modules`,
-    `model.checkpoint`, `model.tokenizer`.
+    """Steps: `config`, `plugins`, `model.folder`, `model.signatures`, `model.build`, `model.route` (why
+    the hub did not take the Transformers route, where it did not), `model.modules`, `model.checkpoint`, `model.tokenizer`.
 
     The request has `plans`: the patterns that the config's plans hold, as the static facts of the repo tell.
     """
@@ -28,24 +31,29 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     if started is None:
         return
     with steps.step("plugins"):
-        import_plugins(list(getattr(started.args.training, "plugin", None) or []), started.module, request["repo"])
+        import_plugin = started.named("import_plugin")
+        import_plugins(list(getattr(started.args.training, "plugin", None) or []), import_plugin, request["repo"])
     if not steps.ok("plugins"):
         return
     with steps.step("model.folder") as data:
         data.update(model=folder.described(_path(started)), tokenizer=folder.described(_tokenizer_path(started)))
     with steps.step("model.signatures") as data:
-        cls = signatures.registered_class(started.module, started.args.model.model_id)
+        cls = signatures.registered_class(started.named("import_plugin"), started.args.model.model_id)
         data["cls"] = getattr(cls, "__qualname__", None)
         if cls is not None:
             data["loaders"] = signatures.loaders(cls, request["repo"])
+    route: list[str] = []
     with steps.step("model.build") as data:
-        data["stand_ins"] = standins.use_when_needed()
-        with _routes(started, data.setdefault("route", [])):
+        data["stand_ins"], data["route"] = standins.use_when_needed(), route
+        with _routes(started, route):
             model = _build(started)
         data["cls"] = type(model).__name__
         data["meta"] = sum(not item.is_meta for item in model.parameters()) == 0
         data["parameters"] = tree.parameter_count(model)
         data["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    if "_build_transformers_model" not in route:
+        with steps.step("model.route") as data:
+            _load_config(started)
     if model is None:
         return
     modules = {path: module for path, module in tree.places(model)}
@@ -65,6 +73,14 @@ def _build(started: Started) -> Any:
     return provider() if callable(provider) else started.trainer().get_foundation_model()
 
 
+def _load_config(started: Started) -> None:
+    """What the model hub tried before it took its other route; it hides why that failed."""
+    from transformers import AutoConfig
+
+    trust = bool(getattr(started.args.model, "trust_remote_code", False))
+    AutoConfig.from_pretrained(_path(started), trust_remote_code=trust)
+
+
 def _modules(
     request: dict[str, Any],
     started: Started,
@@ -79,7 +95,7 @@ def _modules(
     lora = [dict(use) for use in request.get("plans", []) if use["plan"] == "lora"]
     found = plans.matched(uses, modules, matcher)
     if lora:
-        found += plans.lora_matched(lora, model, started.module)
+        found += plans.lora_matched(lora, model, started.named("match_target_modules"))
     marks: dict[str, list[int]] = {}
     for number, names in enumerate(found):
         for name in names:
@@ -91,7 +107,8 @@ def _modules(
     data["framework"] = plans.framework_list(sharding, model, plan, paths, request["repo"])
     data["own_sharding"] = callable(getattr(model, "fully_shard", None))
     data["no_decay"] = _no_decay(started, model)
-    data["tied"] = shared
+    sharded = {name for use, names in zip(uses, found) if (use["plan"], use["option"]) == _SHARDS for name in names}
+    data["tied"] = [{"names": group, "units": tied.units(group, sharded)} for group in shared]
     data["ties_again"] = tied.tying_function(started.trainer_class)
     data["parameters"] = tree.parameter_count(model)
     data["rows"] = tree.collapse(model, {name: tuple(numbers) for name, numbers in marks.items()})
@@ -100,17 +117,20 @@ def _modules(
 def _no_decay(started: Started, model: Any) -> list[dict[str, Any]]:
     names = ("no_decay_modules", "no_decay_params")
     entries = {name: list(getattr(started.args.training, name, None) or []) for name in names}
-    optimizer = sys.modules.get(getattr(started.module.build_optimizer, "__module__", ""), None)
-    if not any(entries.values()) or not hasattr(optimizer, "get_parameter_names"):
+    if not any(entries.values()):
         return []
-    return plans.without_decay(entries, model, optimizer)
+    names_of = getattr(sys.modules[started.named("build_optimizer").__module__], "get_parameter_names", None)
+    return plans.without_decay(entries, model, names_of) if callable(names_of) else []
 
 
 @contextmanager
 def _routes(started: Started, taken: list[str]) -> Iterator[None]:
     """Note which of the model hub's ways to build is taken: it falls back from one to the other without an error."""
-    hub = getattr(started.module, "ModelHub", None)
-    ways = {name: value for name, value in vars(hub or object).items() if name.startswith("_build_")}
+    try:
+        hub = started.named("ModelHub")
+    except AttributeError:  # a trainer with a way of its own
+        hub = object
+    ways = {name: value for name, value in vars(hub).items() if name.startswith("_build_")}
 
     def noting(name: str, function: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
