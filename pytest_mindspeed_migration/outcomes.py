@@ -45,6 +45,7 @@ class Verdict:
     duration: float = 0.0
     trace: str | None = None  # traceback of a check that broke
     probes: tuple[ProbeFacts, ...] = ()  # what it was judged by, at a level that runs code
+    details: dict[str, Any] | None = None  # what the report shows beside it
 
 
 class Judge:
@@ -150,6 +151,7 @@ class Judge:
             duration=time.perf_counter() - clock,
             trace=trace,
             probes=tuple(self._probes.looked_at) if self._probes is not None else (),
+            details=registry.details_of(contract_id, self._view) if level == "cpu" and trace is None else None,
         )
 
 

@@ -39,6 +39,8 @@ class Blocked(Exception):  # noqa: N818  (no error: the contract is blocked, and
 
 Check = Callable[["TargetView"], list[Finding]]
 _CHECKS: dict[str, dict[str, list[Check]]] = {}  # by level and contract
+Detail = Callable[["TargetView"], dict[str, Any]]
+_DETAILS: dict[str, Detail] = {}
 
 
 def check(contract: str, level: str = "static") -> Callable[[Check], Check]:
@@ -54,6 +56,30 @@ def check(contract: str, level: str = "static") -> Callable[[Check], Check]:
         return function
 
     return decorate
+
+
+def detail(contract: str) -> Callable[[Detail], Detail]:
+    """Register the function that says, once a contract is judged at level cpu, what the report shows beside it.
+
+    It returns plain JSON, which is kept as a file of its own beside the evidence.
+    """
+
+    def decorate(function: Detail) -> Detail:
+        _DETAILS[contract] = function
+        return function
+
+    return decorate
+
+
+def details_of(contract: str, view: TargetView) -> dict[str, Any] | None:
+    """What the report shows beside a judged contract; None when there is nothing, or what it needs did not run."""
+    function = _DETAILS.get(contract)
+    if function is None:
+        return None
+    try:
+        return function(view)
+    except (NothingToJudge, Blocked):
+        return None
 
 
 def checks_of(contract: str, level: str = "static") -> list[Check]:

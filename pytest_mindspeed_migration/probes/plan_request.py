@@ -1,4 +1,4 @@
-"""What the probe `model` is asked besides the usual: the patterns of the config's plans, and a build without weights."""
+"""What the probe `model` is asked besides the usual: the patterns of the config's plans, a build without weights."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from ...analysis.hub import FrameworkCall, bypasses, missing_arguments, model_of
 from ...facts.runtime import Raised, StepFacts
 from ...facts.source import Signature
 from ...findings import Finding
-from ..registry import Blocked, NothingToJudge, check
+from ..registry import Blocked, NothingToJudge, check, detail
 from ..view import TargetView
 from .steps import data_of, failure, first_line, judged_step
 
@@ -55,7 +55,8 @@ def hub_builds(view: TargetView) -> list[Finding]:
     return found
 
 
-def details(view: TargetView) -> dict[str, Any]:
+@detail(BUILD)
+def signature_table(view: TargetView) -> dict[str, Any]:
     """The signature table: by loader, ModelHub's calls and what the real function takes."""
     loaders = data_of(view, PROBE, "model.signatures")["loaders"]
     return {

@@ -15,7 +15,7 @@ _INDEXES = re.compile(r"(?<=\.)(?:\{[0-9,-]+\}|[0-9]+)(?=\.|$)|^(?:\{[0-9,-]+\}|
 
 @dataclass(frozen=True)
 class Use:
-    """A pattern of a plan on the real tree. `count`: modules it matches. `stop`: where its way through the tree ends."""
+    """A pattern of a plan on the real tree. `count`: modules it matches. `stop`: where its way ends."""
 
     number: int
     plan: str
@@ -91,7 +91,9 @@ class ModuleTree:
 
     def marks(self, row: Row, *options: tuple[str, str]) -> list[Use]:
         """The patterns of these plans and options that match a row."""
-        return [self.uses[number] for number in row.marks if (self.uses[number].plan, self.uses[number].option) in options]
+        return [
+            self.uses[number] for number in row.marks if (self.uses[number].plan, self.uses[number].option) in options
+        ]
 
     def outer(self, row: Row) -> Iterator[Row]:
         """A row and those around it, up to the root."""

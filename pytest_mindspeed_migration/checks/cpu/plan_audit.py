@@ -14,7 +14,7 @@ from ...facts.runtime import Raised
 from ...facts.static import StaticFacts
 from ...findings import Finding, Level
 from ..plans import APPLY, FEATURES, audit
-from ..registry import check
+from ..registry import check, detail
 from ..view import TargetView
 from .model_build import PROBE, step_of
 from .module_tree import SHARDING, ModuleTree, Row, Use
@@ -39,7 +39,14 @@ def sharding_plan(view: TargetView) -> list[Finding]:
     plan = _Plan(view, tree)
     found = [finding for use in tree.uses if use.plan in ("fsdp", "expert") for finding in plan.dead(use)]
     if plan.read and tree.facts["framework"]["count"]:
-        found += [*plan.twice(), *plan.experts_twice(), *plan.containers(), *plan.split_ties(), *plan.order(), *plan.gaps()]
+        found += [
+            *plan.twice(),
+            *plan.experts_twice(),
+            *plan.containers(),
+            *plan.split_ties(),
+            *plan.order(),
+            *plan.gaps(),
+        ]
     elif plan.read and tree.facts["framework"]["error"] and not any(finding.fails for finding in found):
         found.append(finding_of(Raised(**tree.facts["framework"]["error"]), "get_fsdp_modules"))
     return found
@@ -128,7 +135,7 @@ class _Plan:
             root = next((use for use in self._tree.marks(self._tree.rows[0], _APPLY)), None)
             if root is not None:
                 yield self._finding(root, "root_matched", "error")
-        pairs = {}
+        pairs: dict[tuple[str, str], tuple[Use, Use, Row]] = {}
         for row in rows:
             first, second, *_ = self._tree.marks(row, _APPLY)
             pairs.setdefault((first.pattern, second.yaml_path), (first, second, row))
@@ -229,7 +236,8 @@ class _Plan:
                 yield self._finding(Use(-1, **entry), "no_decay", "error")
 
 
-def details(view: TargetView) -> dict[str, Any]:
+@detail(APPLY)
+def tree_with_coverage(view: TargetView) -> dict[str, Any]:
     """The module tree with the plans that cover each node, for the report."""
     tree = ModuleTree.of(data_of(view, PROBE, STEP))
     experts = _Plan(view, tree).experts

@@ -14,6 +14,7 @@ _FIRST = 3
 _NUMBER = re.compile(r"\{(\*|\d+-\d+)\}|\d+")
 _DIGITS = re.compile(r"\d+")
 
+_NEEDED = {"fully_shard", "module_name_match", "get_fsdp_modules"}
 Matcher = Callable[[str, str], bool]
 
 
@@ -22,17 +23,16 @@ class NoMatcherError(Exception):
 
 
 def sharding_module(trainer: Any) -> Any:
-    """The framework's module that shards by plan: it has both `fully_shard` and the matcher.
+    """The framework's module that shards by plan: it has `fully_shard`, the matcher and the function that selects.
 
     Raises:
         NoMatcherError: when there is none.
     """
     package = trainer.__name__.split(".")[0]
     for name, module in sorted(sys.modules.items()):
-        if name.split(".")[0] == package and {"fully_shard", "module_name_match"} <= set(vars(module or object)):
-            if "get_fsdp_modules" in vars(module):
-                return module
-    raise NoMatcherError(f"no module of {package} has fully_shard, module_name_match and get_fsdp_modules")
+        if name.split(".")[0] == package and _NEEDED <= set(vars(module or object)):
+            return module
+    raise NoMatcherError(f"no module of {package} has {', '.join(sorted(_NEEDED))}")
 
 
 def match(pattern: str, names: list[str], matcher: Matcher) -> list[str]:

@@ -34,9 +34,13 @@ def _described(function: Any, repo: str) -> dict[str, Any] | None:
     plain = inspect.unwrap(getattr(function, "__func__", function))
     code = getattr(plain, "__code__", None)
     kinds = inspect.Parameter
-    positional = [p for p in signature.parameters.values() if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    positional = [
+        p for p in signature.parameters.values() if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+    ]
     kwonly = [p for p in signature.parameters.values() if p.kind is kinds.KEYWORD_ONLY]
-    variable = {p.kind: p.name for p in signature.parameters.values() if p.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)}
+    variable = {
+        p.kind: p.name for p in signature.parameters.values() if p.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)
+    }
     return {
         "name": getattr(plain, "__qualname__", str(plain)),
         "file": relative(code.co_filename, repo) if code else None,

@@ -28,7 +28,7 @@ def tied(modules: dict[str, Any], model: Any) -> list[list[str]]:
 
 
 def units(group: list[str], sharded: set[str]) -> list[str]:
-    """By name of a shared parameter, the module whose sharding group takes it: the nearest outer one, "" for the root."""
+    """By name of a shared parameter, the module whose group takes it: the nearest outer one, "" for the root."""
     found = []
     for name in group:
         parts = name.split(".")[:-1]
@@ -48,7 +48,7 @@ def tying_function(trainer_class: type) -> str | None:
 
 def _embeddings(modules: dict[str, Any], model: Any) -> list[str]:
     """Names of input and output embedding when the config ties them."""
-    config = getattr(model, "config", None)
+    config: Any = getattr(model, "config", None)
     text = config.get_text_config(decoder=True) if hasattr(config, "get_text_config") else config
     if not all(getattr(item, "tie_word_embeddings", False) for item in (config, text)):
         return []

@@ -25,7 +25,7 @@ def token_facts(model: Any, tokenizer: Any) -> dict[str, Any]:
     by_id = {number: text for text, number in vocabulary.items()}
     by_id.update(added)
     config = getattr(model, "config", None)
-    values = config.to_dict() if hasattr(config, "to_dict") else {}
+    values = config.to_dict() if config is not None and hasattr(config, "to_dict") else {}
     return {
         "tokenizer": type(tokenizer).__name__,
         "size": size,
@@ -35,14 +35,16 @@ def token_facts(model: Any, tokenizer: Any) -> dict[str, Any]:
             for path, value in _ids(values)
         ],
         "embedding": _rows(model),
-        "image": {path: value for path, value in _numbers(values)},
+        "image": dict(_numbers(values)),
     }
 
 
 def _named(tokenizer: Any, vocabulary: dict[str, int]) -> dict[str, Any]:
     """The tokenizer's `*_token` names, those of its class and those of its config file."""
     texts: dict[str, Any] = {**getattr(tokenizer, "init_kwargs", {}), **dict(tokenizer.special_tokens_map)}
-    texts.update(texts.pop("extra_special_tokens", None) or {} if isinstance(texts.get("extra_special_tokens"), dict) else {})
+    texts.update(
+        texts.pop("extra_special_tokens", None) or {} if isinstance(texts.get("extra_special_tokens"), dict) else {}
+    )
     for name, value in vars(tokenizer).items():
         texts.setdefault(name, value)
     found = {}

@@ -54,7 +54,9 @@ class _Kinds:
             (name, self.kind(child, f"{path}.{name}" if path else name)) for name, child in module.named_children()
         )
         own = tuple(
-            (name, tuple(item.shape), item.requires_grad) for name, item in module._parameters.items() if item is not None
+            (name, tuple(item.shape), item.requires_grad)
+            for name, item in module._parameters.items()
+            if item is not None
         )
         key = (type(module), own, self.marks(path), below)
         number = self._numbers.setdefault(key, len(self._numbers))

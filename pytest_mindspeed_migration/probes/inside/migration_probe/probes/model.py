@@ -14,13 +14,12 @@ from ..model import checkpoint, folder, plans, signatures, tied, tokens, tree
 from ..plugins import import_plugins
 from ..steps import Steps
 
-
 _SHARDS = ("fsdp", "apply_modules")
 
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
-    """Steps: `config`, `plugins`, `model.folder`, `model.signatures`, `model.build`, `model.route` (why
-    the hub did not take the Transformers route, where it did not), `model.modules`, `model.checkpoint`, `model.tokenizer`.
+    """Steps: `config`, `plugins`, and of the model `folder`, `signatures`, `build`, `route` (why the hub did not take
+    the Transformers route, where it did not), `modules`, `checkpoint`, `tokenizer`.
 
     The request has `plans`: the patterns that the config's plans hold, as the static facts of the repo tell.
     """
@@ -56,7 +55,7 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
             _load_config(started)
     if model is None:
         return
-    modules = {path: module for path, module in tree.places(model)}
+    modules = dict(tree.places(model))
     shared = tied.tied(modules, model)
     with steps.step("model.modules") as data:
         _modules(request, started, model, modules, shared, data)
@@ -68,7 +67,7 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
 
 
 def _build(started: Started) -> Any:
-    """As the trainer's `get_model` begins: its model provider where the start-up code gives one, else its own method."""
+    """As the trainer's `get_model` begins: by the model provider of the start-up code, else by its own method."""
     provider = started.providers.get("model_provider")
     return provider() if callable(provider) else started.trainer().get_foundation_model()
 
@@ -107,7 +106,8 @@ def _modules(
     data["framework"] = plans.framework_list(sharding, model, plan, paths, request["repo"])
     data["own_sharding"] = callable(getattr(model, "fully_shard", None))
     data["no_decay"] = _no_decay(started, model)
-    sharded = {name for use, names in zip(uses, found) if (use["plan"], use["option"]) == _SHARDS for name in names}
+    shards = [number for number, use in enumerate(uses) if (use["plan"], use["option"]) == _SHARDS]
+    sharded = {name for number in shards for name in found[number]}
     data["tied"] = [{"names": group, "units": tied.units(group, sharded)} for group in shared]
     data["ties_again"] = tied.tying_function(started.trainer_class)
     data["parameters"] = tree.parameter_count(model)
@@ -157,7 +157,9 @@ def _tokenizer_path(started: Started) -> str:
     """The folder whose tokenizer the dataset uses, else the model's."""
     dataset = getattr(started.args.data, "dataset_param", None)
     options = getattr(dataset, "preprocess_parameters", None)
-    named = options.get("model_name_or_path") if isinstance(options, dict) else getattr(options, "model_name_or_path", None)
+    named = (
+        options.get("model_name_or_path") if isinstance(options, dict) else getattr(options, "model_name_or_path", None)
+    )
     return str(named or _path(started))
 
 
