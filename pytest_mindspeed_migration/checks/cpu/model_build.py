@@ -55,6 +55,14 @@ def hub_builds(view: TargetView) -> list[Finding]:
     return found
 
 
+@check("model.build", level="cpu")
+def embeddings_tie(view: TargetView) -> list[Finding]:
+    """Where the trainer ties the embeddings of the built model, its function can do so with this model."""
+    data_of(view, PROBE, BUILD)
+    step = view.probe(PROBE).steps.get("model.tie")
+    return [] if step is None else failure(view, PROBE, step, str(step.data.get("function", "get_model")))
+
+
 @detail(BUILD)
 def signature_table(view: TargetView) -> dict[str, Any]:
     """The signature table: by loader, ModelHub's calls and what the real function takes."""

@@ -170,7 +170,8 @@ class _Plan:
 
     def split_ties(self) -> Iterator[Finding]:
         """A parameter of two modules in two groups becomes two parameters, unless the trainer ties it again."""
-        again = self._tree.facts["ties_again"]
+        step = self._view.probe(PROBE).steps.get("model.tie")
+        again = step.data["function"] if step is not None and step.status == "ok" else None
         for shared in self._tree.facts["tied"]:
             if len(set(shared["units"])) < 2:
                 continue

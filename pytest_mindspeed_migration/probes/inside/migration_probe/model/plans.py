@@ -30,7 +30,7 @@ def sharding_module(trainer: Any) -> Any:
     """
     package = trainer.__name__.split(".")[0]
     for name, module in sorted(sys.modules.items()):
-        if name.split(".")[0] == package and _NEEDED <= set(vars(module or object)):
+        if name.split(".")[0] == package and set(vars(module or object)) >= _NEEDED:
             return module
     raise NoMatcherError(f"no module of {package} has {', '.join(sorted(_NEEDED))}")
 

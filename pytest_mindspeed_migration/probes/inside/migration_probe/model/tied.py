@@ -6,6 +6,7 @@ import inspect
 import re
 from typing import Any
 
+_KEY = "tie_word_embeddings"
 _TIES = re.compile(r"\b(\w*tie_\w+)\(")
 
 
@@ -21,9 +22,10 @@ def tied(modules: dict[str, Any], model: Any) -> list[list[str]]:
             if parameter is not None:
                 names.setdefault(id(parameter), []).append(f"{path}.{name}" if path else name)
     groups = [group for group in names.values() if len(group) > 1]
-    wanted = _embeddings(modules, model)
-    if wanted and not any(set(wanted) <= set(group) for group in groups):
-        groups.append(wanted)
+    for holder in (model, *model.children()):
+        wanted = _embeddings(modules, holder)
+        if wanted and not any(set(wanted) <= set(group) for group in groups):
+            groups.append(wanted)
     return groups
 
 
@@ -47,10 +49,17 @@ def tying_function(trainer_class: type) -> str | None:
 
 
 def _embeddings(modules: dict[str, Any], model: Any) -> list[str]:
-    """Names of input and output embedding when the config ties them."""
+    """Names of input and output embedding of a model, [] unless its config ties them.
+
+    Source: the defaults are those of `retie_embeddings` (`fsdp/checkpoint/utils.py`) and of `PretrainedConfig`.
+    """
     config: Any = getattr(model, "config", None)
+    if config is None or not hasattr(model, "get_output_embeddings"):
+        return []
     text = config.get_text_config(decoder=True) if hasattr(config, "get_text_config") else config
-    if not all(getattr(item, "tie_word_embeddings", False) for item in (config, text)):
+    if not any(hasattr(item, _KEY) for item in (config, text)):
+        return []
+    if not all(getattr(item, _KEY, True) for item in (config, text)):
         return []
     try:
         ends = [model.get_input_embeddings(), model.get_output_embeddings()]

@@ -19,7 +19,8 @@ _SHARDS = ("fsdp", "apply_modules")
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
     """Steps: `config`, `plugins`, and of the model `folder`, `signatures`, `build`, `route` (why the hub did not take
-    the Transformers route, where it did not), `modules`, `checkpoint`, `tokenizer`.
+    the Transformers route, where it did not), `modules`, `checkpoint`, `tie` (the trainer's
+    own function, where it has one), `tokenizer`.
 
     The request has `plans`: the patterns that the config's plans hold, as the static facts of the repo tell.
     """
@@ -62,6 +63,11 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     with steps.step("model.checkpoint") as data:
         package = started.module.__name__.split(".")[0]
         data.update(checkpoint.compare(model, _path(started), started.args.model.model_id, package, shared))
+    again = tied.tying_function(started.trainer_class)
+    if again is not None:
+        with steps.step("model.tie") as data:
+            data["function"] = again
+            started.named(again)(model)
     with steps.step("model.tokenizer") as data:
         data.update(tokens.token_facts(model, _tokenizer(started)))
 
@@ -109,7 +115,6 @@ def _modules(
     shards = [number for number, use in enumerate(uses) if (use["plan"], use["option"]) == _SHARDS]
     sharded = {name for number in shards for name in found[number]}
     data["tied"] = [{"names": group, "units": tied.units(group, sharded)} for group in shared]
-    data["ties_again"] = tied.tying_function(started.trainer_class)
     data["parameters"] = tree.parameter_count(model)
     data["rows"] = tree.collapse(model, {name: tuple(numbers) for name, numbers in marks.items()})
 
