@@ -51,6 +51,7 @@ class ProbeFacts:
         signal: number of the signal that ended it.
         started: ISO time with zone; `duration` in seconds.
         log: what target code printed, shortened in the middle when long.
+        coverage: by file of the plugin, the lines that were `run` and those of all `statements`.
     """
 
     probe: str
@@ -63,6 +64,7 @@ class ProbeFacts:
     started: str = ""
     duration: float = 0.0
     log: str = ""
+    coverage: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     @property
     def open_step(self) -> str | None:

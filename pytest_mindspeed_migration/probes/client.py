@@ -54,6 +54,7 @@ def run_probe(
         started=session.started,
         duration=round(time.perf_counter() - session.clock, 3),
         log=session.log(),
+        coverage=session.coverage,
     )
 
 
@@ -77,6 +78,7 @@ class _Conversation:
         self.outcome: Outcome = "interpreter"
         self.exit_code: int | None = None
         self.signal: int | None = None
+        self.coverage: dict[str, dict[str, list[int]]] = {}
         self._finished = False
         self.started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         self.clock = time.perf_counter()
@@ -153,6 +155,8 @@ class _Conversation:
             self.steps[event["name"]] = StepFacts(event["name"], "open")
         elif kind == "step":
             self.steps[event["name"]] = step_from(event)
+        elif kind == "coverage":
+            self.coverage = event["lines"]
         elif kind == "end":
             self._finished = True
         elif kind == "exit":

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..analysis.plugins import plugins_of
 from ..checks.registry import NothingToJudge
 from ..evidence.collector import folder_name
 from .bad_configs import bad_configs
@@ -44,6 +45,7 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
         "boot": run.interpreter.boot,
         "overrides": {one.yaml_path: one.value for one in overrides},
         "override_notes": [one.shown(run.lang) for one in overrides],
+        "cover": sorted(plugins_of(view.facts, target.name).owned),
         "file": _file(target.name, probe),
     }
     if probe == "errors":

@@ -73,7 +73,7 @@ def reach(options: Options, interpreter: Interpreter | None) -> tuple[str, ...]:
             raise UsageProblem("usage.cpu_needs_repo")
         return ("static",)
     assert interpreter is not None
-    problem = _torch_problem(interpreter)
+    problem = _torch_problem(interpreter, bool(options.pythonpath))
     if problem is None:
         return ("static", "cpu")
     if demanded:
@@ -91,9 +91,9 @@ def has_npu() -> bool:
     return bool(glob.glob("/dev/davinci[0-9]*"))
 
 
-def _torch_problem(interpreter: Interpreter) -> str | None:
+def _torch_problem(interpreter: Interpreter, more_folders: bool) -> str | None:
     """Why the interpreter cannot run probes: it does not start, or has no torch. Whether torch loads, a probe tells."""
-    if os.path.realpath(interpreter.python) == os.path.realpath(sys.executable) and _same_prefix(interpreter.python):
+    if os.path.abspath(interpreter.python) == os.path.abspath(sys.executable) and not more_folders:
         return None if importlib.util.find_spec("torch") else "torch is not installed"
     ask = "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 9)"
     try:
@@ -111,10 +111,6 @@ def _torch_problem(interpreter: Interpreter) -> str | None:
         return "torch is not installed"
     said = (done.stderr or done.stdout).strip().splitlines()
     return None if done.returncode == 0 else said[-1] if said else f"exit code {done.returncode}"
-
-
-def _same_prefix(python: str) -> bool:
-    return os.path.dirname(os.path.abspath(python)) == os.path.dirname(os.path.abspath(sys.executable))
 
 
 def _resolved(python: str) -> str:

@@ -9,6 +9,7 @@ import tempfile
 from typing import Any
 
 from ..boot import boot
+from ..covered import Measured
 from ..steps import Send, Steps
 
 NAMES = ("environment", "plugins", "model", "batch", "errors")
@@ -28,7 +29,12 @@ def run(request: dict[str, Any], send: Send) -> None:
         with steps.step("boot") as data:
             data["imports"] = boot(request["boot"])
             os.chdir(request["repo"])
+        measured = Measured(request["repo"], request.get("cover", []))
+        measured.start()
         importlib.import_module(f"{__name__}.{name}").probe(request, steps)
+        lines = measured.lines()
+        if lines is not None:
+            send({"event": "coverage", "lines": lines})
     finally:
         if not kept:
             shutil.rmtree(work, ignore_errors=True)
