@@ -164,7 +164,10 @@ def _further(lower: Verdict, higher: Verdict, level: str) -> Verdict:
     """One verdict of two levels: the higher one counts; where it says nothing, the lower one stands, and says why."""
     if lower.level is None:
         return higher
-    notes = tuple(finding for finding in lower.findings if finding not in higher.findings)
+    from .checks.registry import superseded
+
+    old = superseded(lower.contract) if higher.level is not None else frozenset()
+    notes = tuple(item for item in lower.findings if item not in higher.findings and item.message not in old)
     if higher.level is None:
         assert higher.reason is not None
         key = "outcome.blocked_at_level" if higher.status == "blocked" else higher.reason.key

@@ -25,10 +25,11 @@ BASE = "parallel.fsdp_plan.apply_modules"
 _APPLY = SHARDING[0]
 _EXPERTS = SHARDING[1:]
 _LEAST_SHARE = 0.01  # of the parameters: a smaller list of blocks left out costs nothing worth a note
+_READ_FROM_TEXT = ("plans.blocks_uncovered", "plans.never_matches_off", "plans.dead_under_config")
 _RAISES_WHEN_EMPTY = ("fsdp", "expert", "recompute", "chunk_mbs", "chunk_loss", "lora")
 
 
-@check(APPLY, level="cpu")
+@check(APPLY, level="cpu", instead_of=_READ_FROM_TEXT)
 def sharding_plan(view: TargetView) -> list[Finding]:
     """Patterns of the sharding and expert plans on the real tree: dead, doubled, containers, tied, gaps, order."""
     step = step_of(view, STEP)
@@ -52,7 +53,7 @@ def sharding_plan(view: TargetView) -> list[Finding]:
     return found
 
 
-@check(FEATURES, level="cpu")
+@check(FEATURES, level="cpu", instead_of=_READ_FROM_TEXT)
 def feature_plans(view: TargetView) -> list[Finding]:
     """Patterns of memory features, freezing, LoRA and weight decay on the real tree."""
     tree = ModuleTree.of(data_of(view, PROBE, STEP))
