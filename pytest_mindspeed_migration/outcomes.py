@@ -45,6 +45,7 @@ class Verdict:
     duration: float = 0.0
     trace: str | None = None  # traceback of a check that broke
     probes: tuple[ProbeFacts, ...] = ()  # what it was judged by, at a level that runs code
+    details: dict[str, Any] | None = None  # what the report shows beside it
 
 
 class Judge:
@@ -150,6 +151,7 @@ class Judge:
             duration=time.perf_counter() - clock,
             trace=trace,
             probes=tuple(self._probes.looked_at) if self._probes is not None else (),
+            details=registry.details_of(contract_id, self._view) if level == "cpu" and trace is None else None,
         )
 
 
@@ -162,7 +164,10 @@ def _further(lower: Verdict, higher: Verdict, level: str) -> Verdict:
     """One verdict of two levels: the higher one counts; where it says nothing, the lower one stands, and says why."""
     if lower.level is None:
         return higher
-    notes = tuple(finding for finding in lower.findings if finding not in higher.findings)
+    from .checks.registry import superseded
+
+    old = superseded(lower.contract) if higher.level is not None else frozenset()
+    notes = tuple(item for item in lower.findings if item not in higher.findings and item.message not in old)
     if higher.level is None:
         assert higher.reason is not None
         key = "outcome.blocked_at_level" if higher.status == "blocked" else higher.reason.key

@@ -39,21 +39,55 @@ class Blocked(Exception):  # noqa: N818  (no error: the contract is blocked, and
 
 Check = Callable[["TargetView"], list[Finding]]
 _CHECKS: dict[str, dict[str, list[Check]]] = {}  # by level and contract
+Detail = Callable[["TargetView"], dict[str, Any]]
+_DETAILS: dict[str, Detail] = {}
+_SUPERSEDED: dict[str, set[str]] = {}
 
 
-def check(contract: str, level: str = "static") -> Callable[[Check], Check]:
+def check(contract: str, level: str = "static", instead_of: tuple[str, ...] = ()) -> Callable[[Check], Check]:
     """Register a function as (one of) the checks of the contract with that id.
 
     Args:
         contract: its id.
         level: "static" for a function of static facts; "cpu" for one that looks at probes (`view.probe`).
+        instead_of: notes of a lower level, by key, that say from the text what this check sees in what was built.
     """
 
     def decorate(function: Check) -> Check:
+        _SUPERSEDED.setdefault(contract, set()).update(instead_of)
         _CHECKS.setdefault(level, {}).setdefault(contract, []).append(function)
         return function
 
     return decorate
+
+
+def detail(contract: str) -> Callable[[Detail], Detail]:
+    """Register the function that says, once a contract is judged at level cpu, what the report shows beside it.
+
+    It returns plain JSON, which is kept as a file of its own beside the evidence.
+    """
+
+    def decorate(function: Detail) -> Detail:
+        _DETAILS[contract] = function
+        return function
+
+    return decorate
+
+
+def superseded(contract: str) -> frozenset[str]:
+    """Keys of the notes that a judgement at a higher level takes the place of."""
+    return frozenset(_SUPERSEDED.get(contract, ()))
+
+
+def details_of(contract: str, view: TargetView) -> dict[str, Any] | None:
+    """What the report shows beside a judged contract; None when there is nothing, or what it needs did not run."""
+    function = _DETAILS.get(contract)
+    if function is None:
+        return None
+    try:
+        return function(view)
+    except (NothingToJudge, Blocked):
+        return None
 
 
 def checks_of(contract: str, level: str = "static") -> list[Check]:

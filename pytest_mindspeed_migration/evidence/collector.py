@@ -39,6 +39,10 @@ class Collector:
         run = record.get("run")
         if run is not None:
             run["log"] = _write_log(folder, record["id"], run.pop("log"))
+        if "details" in record:
+            path = f"details/{record['id']}.json"
+            write_atomic(folder / path, json.dumps(record["details"], ensure_ascii=False, indent=1) + "\n")
+            record["details"] = {**record["details"], "file": path}
         for name, request in record.pop("requests", {}).items():
             write_atomic(self._out / name, json.dumps(request, ensure_ascii=False, indent=2) + "\n")
         with (folder / JOURNAL).open("a", encoding="utf-8") as journal:
@@ -71,9 +75,9 @@ def _clear(folder: Path) -> None:
     """Remove what an earlier run left of journal and logs, so that nothing old stands beside the new."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / JOURNAL).unlink(missing_ok=True)
-    for log in (folder / "logs").glob("*.log"):
+    for old in [*(folder / "logs").glob("*.log"), *(folder / "details").glob("*.json")]:
         with contextlib.suppress(OSError):
-            log.unlink()
+            old.unlink()
 
 
 def _write_log(folder: Path, contract: str, log: str) -> dict[str, Any]:

@@ -138,10 +138,12 @@ def _test(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _contract(record: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in record.items() if key not in ("run", "requests")}
+    kept = {key: value for key, value in record.items() if key not in ("run", "requests", "details")}
     kept["findings"] = [
         {key: value for key, value in item.items() if key != "line_text"} for item in record["findings"]
     ]
+    if "details" in record:
+        kept["details"] = record["details"]["file"]
     return {**kept, "evidence": [_command_name(record)] if "run" in record else []}
 
 

@@ -51,6 +51,8 @@ def record_of(verdict: Verdict, contract: Contract, target: str, options: Option
             "overrides": _told(verdict, "overrides"),
             "log": _log(record, verdict),
         }
+        if verdict.details is not None:
+            record["details"] = verdict.details
         record["requests"] = {probe.request["file"]: probe.request for probe in verdict.probes}
     return dict(portable(record))
 

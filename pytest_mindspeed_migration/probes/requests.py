@@ -10,6 +10,7 @@ from ..analysis.plugins import plugins_of
 from ..checks.registry import NothingToJudge
 from ..evidence.collector import folder_name
 from .bad_configs import bad_configs
+from .plan_request import on_meta, plan_uses
 from .portable import MODEL_KEY, overrides_of
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 _WITHOUT_CONFIG = ("environment",)
 _AS_WRITTEN = ("plugins",)
-_WITH_MODEL = ("model", "shrink", "batch")
+_WITH_MODEL = ("model", "shrink", "batch", "data_errors")
 
 
 def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
@@ -33,6 +34,8 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
     if view.config is None or view.config.data is None or target.config is None:
         raise NothingToJudge("cpu.no_config")
     overrides = [] if probe in _AS_WRITTEN else overrides_of(view, run.assets_base)
+    if probe == "model":
+        overrides += on_meta(view)
     request: dict[str, Any] = {
         "probe": probe,
         "target": target.name,
@@ -49,6 +52,8 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
         request["cases"] = bad_configs(view)
         if not request["cases"]:
             raise NothingToJudge("cpu.no_config")
+    if probe == "model":
+        request["plans"] = plan_uses(view)
     if probe in _WITH_MODEL:
         request["model_path"] = str(_model_folder(view, run.repo, request["overrides"]))
     return request

@@ -95,7 +95,10 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
             }
         )
     present = dict.fromkeys(row["area"] for row in rows)
+    details = {record["id"]: record["details"] for record in result.records if "details" in record}
     return {
+        "module_tree": details.get("config.apply_modules"),
+        "signatures": details.get("model.build"),
         "first_line": first_line(result, lang),
         "target": result.document["target"],
         "repo": result.document["repo"],

@@ -13,6 +13,8 @@ OWNER = {
     "boot": "preflight.environment",
     "config": "config.parse",
     "plugins": "model.imports",
+    "model.build": "model.build",
+    "model.modules": "config.apply_modules",
 }
 """The contract that judges a step's failure: whatever comes after it in the same probe is blocked by that one."""
 

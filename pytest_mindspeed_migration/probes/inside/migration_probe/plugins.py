@@ -71,8 +71,12 @@ def _files(known: set[str], repo: str) -> list[str]:
 
 @contextmanager
 def _watched(hidden: list[dict[str, Any]], repo: str) -> Iterator[None]:
-    """Note every import that fails on the way, whether or not somebody hides it."""
+    """Note every import that the target's code asks for and that fails, whether or not somebody hides it.
+
+    What a foreign package tries and does without (`requests` looks for chardet) is no matter of the target's.
+    """
     original, builtin = importlib.import_module, __import__
+    root = repo.rstrip("/") + "/"
 
     def note(name: str, error: BaseException) -> None:
         if not any(item["module"] == name for item in hidden):
@@ -84,7 +88,8 @@ def _watched(hidden: list[dict[str, Any]], repo: str) -> Iterator[None]:
         try:
             return original(name, package)
         except ImportError as error:
-            note(name, error)
+            if sys._getframe(1).f_code.co_filename.startswith(root):
+                note(name, error)
             raise
 
     def import_package(name: str, *rest: Any, **options: Any) -> Any:

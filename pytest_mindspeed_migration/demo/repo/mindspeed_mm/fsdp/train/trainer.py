@@ -56,10 +56,14 @@ class Trainer:
             dist.init_process_group(get_dist_comm_backend(), device_id=device if device.type != "cpu" else None)
         init_parallel_state(args.parallel.data_parallel_size, args.parallel.fully_shard_parallel_size)
 
+    def get_foundation_model(self) -> nn.Module:
+        """Build the model that the YAML file names, not sharded yet."""
+        return ModelHub.build(self.args.model, self.args.features, self.args.training)
+
     def get_model(self, model_provider=None) -> nn.Module:
         """Build, wrap and shard the model; from the meta device it gets storage, and weights unless some are loaded."""
         args = self.args
-        model = model_provider() if model_provider else ModelHub.build(args.model, args.features, args.training)
+        model = model_provider() if model_provider else self.get_foundation_model()
         self.features.pre_fully_shard_apply(model)
         sharded = self.parallelize(model)
         if args.training.init_model_with_meta_device:

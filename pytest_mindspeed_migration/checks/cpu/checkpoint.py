@@ -1,0 +1,103 @@
+"""`model.checkpoint_keys`: names and shapes in the safetensors headers against the built model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...findings import Finding, Level
+from ..registry import NothingToJudge, check
+from ..view import TargetView
+from .model_build import META_KEY, PROBE, step_of
+from .steps import failure
+
+_SHOWN = 8
+_LOAD_KEY = "training.load"
+_PATH_KEY = "model.model_name_or_path"
+
+
+@check("model.checkpoint_keys", level="cpu")
+def keys_fit(view: TargetView) -> list[Finding]:
+    """Every parameter is in the checkpoint with its shape; files that cannot be read are named.
+
+    An error where the training reads these files as they are. A checkpoint that is converted before training may have
+    other names: then they are notes.
+    """
+    step = step_of(view, "model.checkpoint")
+    found = failure(view, PROBE, step, "safetensors")
+    if found:
+        return found
+    data = step.data
+    if not data["files"]:
+        raise NothingToJudge("checkpoint.no_weights", folder=data["folder"])
+    found = [_broken(item, data["folder"]) for item in data["problems"]]
+    if not data["tensors"] or "missing" not in data:
+        return found
+    level: Level = "error" if _read_as_it_is(view) else "note"
+    if not data["problems"]:
+        found += _missing(data, level)
+    found += [_shape(item, level) for item in data["shapes"][:_SHOWN]]
+    found += _unexpected(data)
+    if data["renamed"]:
+        args = {"count": data["renamed"], "way": data["way"]}
+        found.append(Finding("checkpoint.renamed", args, yaml_path=_PATH_KEY, severity="note"))
+    return found
+
+
+def _broken(item: dict[str, str], folder: str) -> Finding:
+    args = {"file": item["file"], "detail": item["detail"]}
+    return Finding(f"checkpoint.file_{item['problem']}", args, yaml_path=_PATH_KEY, value=folder)
+
+
+def _missing(data: dict[str, Any], level: Level) -> list[Finding]:
+    return [
+        Finding(
+            "checkpoint.missing",
+            {"name": item["name"], "count": item["count"]},
+            yaml_path=_PATH_KEY,
+            value=item["first"],
+            suggestion=_counterpart(item["name"], data["unexpected"]),
+            severity=level,
+        )
+        for item in data["missing"][:_SHOWN]
+    ]
+
+
+def _counterpart(name: str, unexpected: list[dict[str, Any]]) -> str | None:
+    """A key of the checkpoint that fills nothing and ends like the parameter: the name that wants a mapping."""
+    parts = name.split(".")
+    for start in range(1, len(parts) - 1):
+        ending = ".".join(parts[start:])
+        for item in unexpected:
+            if item["name"] == ending or item["name"].endswith(f".{ending}"):
+                return str(item["name"])
+    return None
+
+
+def _shape(item: dict[str, Any], level: Level) -> Finding:
+    return Finding(
+        "checkpoint.shape",
+        {"key": item["key"], "name": item["name"]},
+        yaml_path=_PATH_KEY,
+        value=str(item["checkpoint"]),
+        expected=str(item["model"]),
+        severity=level,
+    )
+
+
+def _unexpected(data: dict[str, Any]) -> list[Finding]:
+    if not data["unexpected"]:
+        return []
+    names = ", ".join(item["name"] for item in data["unexpected"][:_SHOWN])
+    count = sum(item["count"] for item in data["unexpected"])
+    args = {"names": names, "count": count}
+    return [Finding("checkpoint.unexpected", args, yaml_path=_PATH_KEY, severity="note")]
+
+
+def _read_as_it_is(view: TargetView) -> bool:
+    """Whether the training itself reads the model folder's weights: by `from_pretrained`, or as what it loads."""
+    config = view.config
+    assert config is not None
+    if config.get(META_KEY) is not True:
+        return True
+    load = config.get(_LOAD_KEY)
+    return isinstance(load, str) and load == config.get(_PATH_KEY)

@@ -1,0 +1,39 @@
+"""The model folder before anything of it is loaded: whether it is there, and whether its JSON can be read."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+CONFIG = "config.json"
+TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "vocab.json", "tokenizer.model", "vocab.txt", "spiece.model")
+
+
+def described(path: Any) -> dict[str, Any]:
+    """What a folder holds.
+
+    Returns:
+        `path`, `exists`, `config` (None when it can be read; else what is wrong with config.json, "missing" when it is
+        not there) and `tokenizer` (the tokenizer files there).
+    """
+    text = str(path or "")
+    if not text or not os.path.isdir(text):
+        return {"path": text, "exists": False, "config": "missing", "tokenizer": []}
+    return {
+        "path": text,
+        "exists": True,
+        "config": _problem(os.path.join(text, CONFIG)),
+        "tokenizer": [name for name in TOKENIZER if os.path.isfile(os.path.join(text, name))],
+    }
+
+
+def _problem(path: str) -> str | None:
+    if not os.path.isfile(path):
+        return "missing"
+    try:
+        with open(path, encoding="utf-8") as stream:
+            value = json.load(stream)
+    except (OSError, ValueError, RecursionError) as error:
+        return f"{type(error).__name__}: {error}"
+    return None if isinstance(value, dict) else f"it holds {type(value).__name__}, no object"

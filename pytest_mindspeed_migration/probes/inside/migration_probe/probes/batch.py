@@ -1,0 +1,388 @@
+"""Real rows through dataset, collator, forward and backward, on a small model of the target's kind."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from typing import Any
+
+from .. import standins
+from ..assembly import SHARDING, Assembly, uninitialised_is_nan, use_one_process
+from ..batches import alignment, describe_fields, label_facts, media_tokens, merge_size, tile_length
+from ..data_parts import build_dataset, build_loader, first_samples, inner, length_of
+from ..describe import relative
+from ..framework import Started, start
+from ..loaded_once import load_once
+from ..rows import folders, media_of, open_media, write_rows
+from ..small_run import few_rows, one_process, small_model
+from ..steps import Steps
+from ..training_step import Executed, binding, engine_of, gradient_facts, loss_facts, prepare, storage_facts
+from .shrink import shrunk
+
+ROWS = 8
+_BATCHES = 4
+_MEDIA_KEYS = ("images", "videos", "audios")
+
+
+def probe(request: dict[str, Any], steps: Steps) -> None:
+    """Steps, in order; each needs those before it unless said otherwise.
+
+    `config`, `plugins`, `shrink`: see the probe `shrink`. `rows`: first rows and their media files. `trainer`: up to the
+    model. `from_pretrained`, `get_model`: what the trainer puts on it (the rest goes on without). `materialise`: from the
+    meta device (nothing depends on it). `dataset`, `loader`: by
+    `build_mm_dataset` and the trainer's `get_dataloader`. `other_form`: the data path as text where the config has a list, and the other way round.
+    `samples`, `batches`, `mixed`: what they hold. `forward`, `backward`, `text_only`.
+    """
+    request = {**request, "overrides": one_process(request, request.get("overrides", {}))}
+    made = shrunk(request, steps)
+    if made is None:
+        return
+    run = _Run(request, steps)
+    run.read_rows()
+    if not steps.ok("rows"):
+        return
+    run.assemble(made[1]["path"])
+    if not steps.ok("trainer"):
+        return
+    reference = run.load()
+    run.materialise(reference)
+    if reference is None:
+        return
+    run.read_data()
+    if run.loader is not None:
+        run.train(reference)
+
+
+class _Run:
+    def __init__(self, request: dict[str, Any], steps: Steps) -> None:
+        self._request = request
+        self._steps = steps
+        self._changed: dict[str, Any] = {}
+        self._rows: dict[str, list[Any]] = {}
+        self._section: dict[str, Any] = {}
+        self._batches: list[Any] = []
+        self._samples: list[Any] = []
+        self.loader: Any = None
+        self._dataset: Any = None
+
+    def read_rows(self) -> None:
+        with self._steps.step("rows") as data:
+            self._changed, self._rows, self._section = few_rows(self._request, self._request["overrides"], ROWS)
+            attr = self._section.get("attr") or {}
+            fields = [str(attr[key]) for key in _MEDIA_KEYS if attr.get(key)]
+            data["attr"] = attr
+            data["files"] = [_row_facts(path, rows) for path, rows in self._rows.items()]
+            named = [
+                (path, row, *one)
+                for path, rows in self._rows.items()
+                for row, value in enumerate(rows)
+                for one in media_of(value, fields)
+            ]
+            data["media"] = [
+                {"file": path, "row": row, "field": field, "name": name, **open_media(name, self._roots(path))}
+                for path, row, field, name in named
+            ]
+            data["tags"] = _tag_facts(attr, self._rows)
+
+    def _roots(self, path: str) -> list[str]:
+        return ["", *folders(self._section), os.path.dirname(path)]
+
+    def _started(self, small: str, changed: dict[str, Any]) -> Started:
+        overrides = {**self._request["overrides"], **changed}
+        overrides.update(small_model(self._request, overrides, small))
+        started = start(self._request, overrides)
+        use_one_process(started.args)
+        training = started.args.training
+        counts = [len(rows) for rows in self._rows.values()]
+        if counts and training.micro_batch_size > sum(counts):
+            training.micro_batch_size = max(1, sum(counts))
+        if hasattr(training, "val_interval"):
+            training.val_interval = 0
+        return started
+
+    def assemble(self, small: str) -> None:
+        with self._steps.step("trainer") as data:
+            data["stand_ins"] = standins.use_when_needed()
+            data["stand_ins"].append(standins.single_process_group())
+            data["stand_ins"] += [SHARDING, load_once()]
+            data["overrides"] = self._changed
+            self._small = small
+            self._target = self._started(small, self._changed)
+            self._assembly = Assembly(self._target)
+
+    def load(self) -> Any:
+        """The model from the small checkpoint, with what the trainer puts on it where that works."""
+        model = None
+        with self._steps.step("from_pretrained") as data:
+            model = self._assembly.foundation_model()
+            data["class"] = type(model).__name__
+            data["parameters"] = sum(parameter.numel() for parameter in model.parameters())
+            data["not_loaded"] = _not_loaded(model, os.path.join(self._small, "model.safetensors"))
+            data["storage"] = storage_facts(model)
+        if model is not None:
+            self._assembly.trainer.model = model
+            with self._steps.step("get_model"):
+                self._assembly.trainer.model = model = self._assembly.loaded_model(model)
+        return model
+
+    def materialise(self, reference: Any) -> None:
+        with self._steps.step("materialise") as data:
+            data["configured"] = bool(self._configured("training.init_model_with_meta_device"))
+            data["load"] = bool(self._configured("training.load"))
+            with uninitialised_is_nan():
+                model = self._assembly.initialised_model()
+            data.update(storage_facts(model, reference))
+
+    def _configured(self, path: str) -> Any:
+        import yaml
+
+        with open(os.path.join(self._request["repo"], self._request["config"]), encoding="utf-8") as stream:
+            found: Any = yaml.safe_load(stream)
+        for name in path.split("."):
+            found = found.get(name) if isinstance(found, dict) else None
+        return found
+
+    def read_data(self) -> None:
+        with self._steps.step("dataset") as data:
+            if "dataloader_provider" not in self._target.providers:
+                self._dataset = build_dataset(self._target)
+            data["dataset"] = type(self._dataset).__name__
+            data["length"] = length_of(self._dataset)
+            data["form"] = self._form()
+        if not self._steps.ok("dataset"):
+            return
+        if self._form() is not None and self._dataset is not None:
+            with self._steps.step("other_form") as data:
+                changed, data["form"] = self._other_form()
+                other = build_dataset(self._started(self._small, {**self._changed, **changed}))
+                data["length"] = length_of(other)
+                data["first"] = describe_fields(first_samples(other, 1)[0])
+        with self._steps.step("loader") as data:
+            self.loader = self._loader(self._target, self._dataset)
+            self._dataset = getattr(inner(self.loader), "dataset", self._dataset)
+            data["loader"] = type(self.loader).__name__
+            data["collate"] = _name_of(getattr(inner(self.loader), "collate_fn", None), self._request["repo"])
+            data["micro_batch_size"] = int(self._target.args.training.micro_batch_size)
+        with self._steps.step("samples") as data:
+            self._samples = first_samples(self._dataset, ROWS)
+            data["samples"] = [describe_fields(sample) for sample in self._samples]
+        if self.loader is None:
+            return
+        with self._steps.step("batches") as data:
+            self._batches = list(itertools.islice(iter(self.loader), _BATCHES))
+            config = getattr(self._assembly.trainer.model, "config", None)
+            tokens, merge, tile = media_tokens(config), merge_size(config), tile_length(config)
+            data["tokens"] = tokens
+            data["batches"] = [
+                {
+                    "fields": describe_fields(batch),
+                    "labels": label_facts(batch),
+                    "alignment": alignment(batch, tokens, merge, tile),
+                }
+                for batch in self._batches
+            ]
+        collate = getattr(inner(self.loader), "collate_fn", None)
+        if collate is not None and len(self._samples) > 1:
+            with self._steps.step("mixed") as data:
+                pair = _shortest_and_longest(self._samples)
+                data["given"] = [describe_fields(sample) for sample in pair]
+                data["batch"] = describe_fields(collate(pair))
+
+    def _loader(self, target: Started, dataset: Any) -> Any:
+        self._assembly.trainer.args = target.args
+        return build_loader(target, self._assembly.trainer, dataset)
+
+    def _form(self) -> str | None:
+        """How the config gives its data: one path, or a list of them."""
+        values = [value for key, value in self._changed.items() if value and _is_rows(value, self._request["work"])]
+        return None if not values else "list" if isinstance(values[0], list) else "text"
+
+    def _other_form(self) -> tuple[dict[str, Any], str]:
+        changed: dict[str, Any] = {}
+        form = ""
+        for key, value in self._changed.items():
+            if value and _is_rows(value, self._request["work"]):
+                if isinstance(value, list):
+                    changed[key], form = value[0], "text"
+                else:
+                    changed[key], form = _in_two(value, self._rows), "list"
+        return changed, form
+
+    def train(self, model: Any) -> None:
+        if not self._steps.ok("batches") or not self._batches:
+            return
+        chosen = max(self._batches, key=_tensors_of_media)
+        engine: Any = None
+        output = executed = None
+        with self._steps.step("forward") as data:
+            engine = engine_of(self._target, model, self.loader)
+            data["engine"] = type(engine).__name__
+            batch, data["dropped"] = prepare(engine, chosen)
+            data["binding"] = _relative_binding(binding(model, batch), self._request["repo"])
+            model.train()
+            executed = Executed(model)
+            output = model(**batch, use_cache=False)
+            executed.remove()
+            data["loss"] = loss_facts(output)
+            data["media"] = executed.media
+        if not self._steps.ok("forward") or not hasattr(getattr(output, "loss", None), "backward"):
+            return
+        with self._steps.step("backward") as data:
+            output.loss.backward()
+            data.update(gradient_facts(model, executed.names if executed else set()))
+        rows = _text_rows(self._rows, (self._section.get("attr") or {}))
+        if not any(_tensors_of_media(batch) for batch in self._batches) or not rows:
+            return
+        with self._steps.step("text_only") as data:
+            data["in_data"] = _has_text_rows(self._rows, (self._section.get("attr") or {}))
+            changed = {}
+            for key, value in self._changed.items():
+                if value and _is_rows(value, self._request["work"]):
+                    path = os.path.join(self._request["work"], "rows", "text-only.json")
+                    path = write_rows(rows, path, True)
+                    changed[key] = [path] if isinstance(value, list) else path
+            target = self._started(self._small, {**self._changed, **changed})
+            target.args.training.micro_batch_size = 1
+            loader = self._loader(target, build_dataset(target))
+            batch, _ = prepare(engine, next(iter(loader)))
+            output = model(**batch, use_cache=False)
+            data["fields"] = describe_fields(batch)
+            data["loss"] = loss_facts(output)
+            output.loss.backward()
+
+
+def _row_facts(path: str, rows: list[Any]) -> dict[str, Any]:
+    return {
+        "file": path,
+        "rows": len(rows),
+        "fields": [sorted(map(str, row)) if isinstance(row, dict) else None for row in rows],
+        "empty": [
+            [str(key) for key, value in row.items() if value is None] if isinstance(row, dict) else [] for row in rows
+        ],
+    }
+
+
+def _tag_facts(attr: dict[str, Any], rows: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Keys and roles of the messages of each row, where the mapping names a column of messages."""
+    column = attr.get("messages")
+    if not column:
+        return []
+    found = []
+    for path, values in rows.items():
+        for number, row in enumerate(values):
+            turns = row.get(column) if isinstance(row, dict) else None
+            if isinstance(turns, list):
+                keys = sorted({str(key) for turn in turns if isinstance(turn, dict) for key in turn})
+                role = attr.get("role_tag")
+                roles = [str(turn.get(role)) for turn in turns if isinstance(turn, dict)] if role else []
+                found.append({"file": path, "row": number, "keys": keys, "roles": roles})
+    return found
+
+
+def _not_loaded(model: Any, path: str) -> list[str]:
+    """Parameters whose values are not those of the checkpoint."""
+    import torch
+    from safetensors import safe_open
+
+    wrong = []
+    with safe_open(path, framework="pt") as stream:
+        kept = set(stream.keys())
+        for name, parameter in model.named_parameters():
+            plain = name.replace("_checkpoint_wrapped_module.", "")
+            if plain in kept and not torch.equal(stream.get_tensor(plain).to(parameter.dtype), parameter.detach()):
+                wrong.append(name)
+    return wrong
+
+
+def _is_rows(value: Any, work: str) -> bool:
+    return all(isinstance(one, str) and one.startswith(os.path.join(work, "rows")) for one in _as_list(value))
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _in_two(path: str, rows: dict[str, list[Any]]) -> list[str]:
+    """The rows of a file in two files."""
+    name = os.path.basename(path).partition("-")[2]
+    values = next((held for source, held in rows.items() if os.path.basename(source) == name), [])
+    half = max(1, len(values) // 2)
+    stem, suffix = os.path.splitext(path)
+    parts = [values[:half], values[half:]] if len(values) > 1 else [values]
+    return [write_rows(part, f"{stem}-part{number}{suffix}", True) for number, part in enumerate(parts)]
+
+
+def _name_of(function: Any, repo: str) -> dict[str, Any]:
+    import inspect
+
+    if function is None:
+        return {}
+    named = function if inspect.isroutine(function) else type(function)
+    code = getattr(getattr(named, "__func__", named), "__code__", None)
+    return {
+        "name": getattr(named, "__qualname__", str(named)),
+        "file": relative(code.co_filename, repo) if code else None,
+        "line": code.co_firstlineno if code else None,
+    }
+
+
+def _relative_binding(found: dict[str, Any], repo: str) -> dict[str, Any]:
+    return {**found, "file": relative(found["file"], repo) if found["file"] else None}
+
+
+def _shortest_and_longest(samples: list[Any]) -> list[Any]:
+    def length(sample: Any) -> int:
+        ids = sample.get("input_ids") if hasattr(sample, "get") else None
+        return len(ids) if ids is not None else 0
+
+    ordered = sorted(samples, key=length)
+    return [ordered[0], ordered[-1]]
+
+
+def _tensors_of_media(batch: Any) -> int:
+    """Numbers in the float fields of a batch: those of media, since text is integers."""
+    import torch
+
+    return sum(
+        value.numel() for value in batch.values() if isinstance(value, torch.Tensor) and value.is_floating_point()
+    )
+
+
+def _media_columns(attr: dict[str, Any]) -> list[str]:
+    return [str(attr[key]) for key in _MEDIA_KEYS if attr.get(key)]
+
+
+def _has_text_rows(rows: dict[str, list[Any]], attr: dict[str, Any]) -> bool:
+    return any(
+        isinstance(row, dict) and not any(True for _ in media_of(row, _media_columns(attr)))
+        for values in rows.values()
+        for row in values
+    )
+
+
+def _text_rows(rows: dict[str, list[Any]], attr: dict[str, Any]) -> list[Any]:
+    """Two rows without media: those of the data, else rows whose media and placeholders are taken out."""
+    columns = _media_columns(attr)
+    values = [row for held in rows.values() for row in held if isinstance(row, dict)]
+    plain = [row for row in values if not any(True for _ in media_of(row, columns))]
+    if not plain and columns:
+        plain = [_without_placeholders({**row, **_no_media(row, columns)}) for row in values]
+        plain = [row for row in plain if not any(True for _ in media_of(row, columns))]
+    return plain[:2]
+
+
+def _no_media(row: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+    """Nothing, of the type that was there: readers of tables want the column."""
+    return {column: [] if isinstance(row[column], list) else None for column in columns if column in row}
+
+
+def _without_placeholders(value: Any) -> Any:
+    if isinstance(value, str):
+        for placeholder in ("<image>", "<video>", "<audio>"):
+            value = value.replace(placeholder, "")
+        return value
+    if isinstance(value, list):
+        return [_without_placeholders(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_placeholders(item) for key, item in value.items()}
+    return value

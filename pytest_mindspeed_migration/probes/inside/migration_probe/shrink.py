@@ -1,0 +1,174 @@
+"""A small model folder from a real one: the same kind of model, tokenizer and processor, and random weights."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+from .describe import describe
+from .framework import Started
+from .shrink_config import Change, shrink
+
+CANDIDATES = (("layers", "experts", "widths"), ("layers", "experts"), ("layers",))
+"""Strong first: the first one that the framework builds is taken, so the gentler ones cost nothing when it does."""
+
+MOST_PARAMETERS = 400_000_000  # what a probe can hold, and run through, in seconds
+_WEIGHTS = re.compile(r"\.(safetensors|bin|pt|pth|gguf|msgpack|h5|onnx)$|\.(safetensors|bin)\.index\.json$")
+_RECORD = "shrunk.json"
+_SEED = 20_240
+
+
+class FolderError(Exception):
+    """The model folder itself is at fault; the message names the file."""
+
+
+class NotShrunkError(Exception):
+    """The model could not be made small; the message says why."""
+
+
+def small_folder(started: Started, request: dict[str, Any]) -> dict[str, Any]:
+    """Make the small folder of a target, or find the one that this run has made before.
+
+    Args:
+        started: with plugins imported; its model path is changed while candidates are built, and left at the small one.
+        request: `model_path` and `work`, below which the folder is kept for the whole run.
+
+    Returns:
+        `path`, `changes` (see `shrink_config`), `parameters` (a count), `kinds`, and `refused`: candidates that the
+        framework could not build.
+
+    Raises:
+        FolderError: the folder cannot be read.
+        NotShrunkError: no candidate can be built, or the smallest is too large.
+    """
+    place = os.path.join(request["work"], "small")
+    record = os.path.join(place, _RECORD)
+    model_args = started.args.model
+    if os.path.exists(record):
+        with open(record, encoding="utf-8") as stream:
+            found: dict[str, Any] = json.load(stream)
+        model_args.model_name_or_path = found["path"]
+        return found
+    raw = read_config(request["model_path"])
+    config = _with_defaults(request["model_path"], raw, bool(getattr(model_args, "trust_remote_code", False)))
+    refused: list[dict[str, Any]] = []
+    for kinds in CANDIDATES:
+        changes = shrink(config, kinds)[1]
+        making = f"{place}.{os.getpid()}"
+        write_folder(request["model_path"], making, raw, changes)
+        try:
+            model = _build(started, making)
+        except Exception as error:
+            refused.append({"kinds": list(kinds), "error": describe(error, request["repo"])})
+            shutil.rmtree(making)
+            continue
+        count = sum(parameter.numel() for parameter in model.parameters())
+        if count > MOST_PARAMETERS:
+            shutil.rmtree(making)
+            raise NotShrunkError(f"{count:,} parameters are left after {', '.join(kinds)} were reduced")
+        save_weights(model, os.path.join(making, "model.safetensors"))
+        found = {"path": place, "changes": changes, "parameters": count, "kinds": list(kinds), "refused": refused}
+        with open(os.path.join(making, _RECORD), "w", encoding="utf-8") as stream:
+            json.dump(found, stream)
+        with contextlib.suppress(OSError):  # another process was quicker
+            os.rename(making, place)
+        shutil.rmtree(making, ignore_errors=True)
+        model_args.model_name_or_path = place
+        return found
+    root = refused[-1]["error"]
+    raise NotShrunkError(f"{root['type']}: {root['message']}")
+
+
+def read_config(folder: str) -> dict[str, Any]:
+    """The `config.json` of a model folder.
+
+    Raises:
+        FolderError: it is missing, or no JSON object.
+    """
+    path = os.path.join(folder, "config.json")
+    try:
+        with open(path, encoding="utf-8") as stream:
+            found = json.load(stream)
+    except OSError as error:
+        raise FolderError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise FolderError(f"{path} is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise FolderError(f"{path} holds no JSON object")
+    return found
+
+
+def write_folder(source: str, folder: str, config: dict[str, Any], changes: list[Change]) -> None:
+    """A model folder with all files of `source` (linked) but its weights, and its config with `changes` made."""
+    os.makedirs(folder)
+    for entry in os.scandir(source):
+        if entry.name not in ("config.json", _RECORD) and not _WEIGHTS.search(entry.name):
+            os.symlink(os.path.abspath(entry.path), os.path.join(folder, entry.name))
+    small = json.loads(json.dumps(config))
+    for change in changes:
+        section = small
+        *parents, last = change["path"].split(".")
+        for name in parents:
+            if not isinstance(section.get(name), dict):
+                section[name] = {}
+            section = section[name]
+        section[last] = change["now"]
+    with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as stream:
+        json.dump(small, stream, indent=2, ensure_ascii=False)
+
+
+def save_weights(model: Any, path: str) -> None:
+    """Random weights that training could start from, for every parameter and persistent buffer of a model.
+
+    Matrices are normal with deviation 0.02, biases zero, other vectors named `weight` (norms) one. A buffer on the meta
+    device is left out: loading keeps what the model computes for it.
+    """
+    import torch
+    from safetensors.torch import save_file
+
+    generator = torch.Generator().manual_seed(_SEED)
+    tensors = {}
+    for name, parameter in model.named_parameters():  # a shared one goes by its first name
+        last = name.rpartition(".")[2]
+        if parameter.ndim > 1 or (last != "weight" and "bias" not in last):
+            tensors[name] = torch.empty(parameter.shape).normal_(0.0, 0.02, generator=generator)
+        else:
+            tensors[name] = torch.full(parameter.shape, 1.0 if last == "weight" else 0.0)
+    for name, buffer in _persistent_buffers(model):
+        if not buffer.is_meta:
+            tensors[name] = buffer.detach().clone().contiguous()
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+def _persistent_buffers(model: Any) -> Iterator[tuple[str, Any]]:
+    for prefix, module in model.named_modules():
+        for name, buffer in module.named_buffers(recurse=False):
+            if name not in module._non_persistent_buffers_set:
+                yield (f"{prefix}.{name}" if prefix else name), buffer
+
+
+def _with_defaults(folder: str, raw: dict[str, Any], trusted: bool) -> dict[str, Any]:
+    """The config with the defaults of its class, as far as Transformers knows it: defaults may be large, too."""
+    from transformers import AutoConfig
+
+    try:
+        found = AutoConfig.from_pretrained(folder, trust_remote_code=trusted).to_dict()
+        return json.loads(json.dumps(found))  # type: ignore[no-any-return]
+    except Exception:  # whoever builds the model will say it; the values of the file are what is left
+        return raw
+
+
+def _build(started: Started, folder: str) -> Any:
+    """The model on the meta device, as the framework builds it."""
+    args = started.args
+    before = args.model.model_name_or_path, args.training.init_model_with_meta_device
+    args.model.model_name_or_path, args.training.init_model_with_meta_device = folder, True
+    try:
+        return started.trainer().get_foundation_model()
+    finally:
+        args.model.model_name_or_path, args.training.init_model_with_meta_device = before
