@@ -227,6 +227,7 @@ class Controller(Session):
         assert repo is not None
         assert interpreter is not None
         from .probes.run import ProbeRun
+        from .probes.training_request import Training
         from .probes.warm import InterpreterError, WarmInterpreter
 
         self._warm = WarmInterpreter(interpreter)
@@ -242,6 +243,7 @@ class Controller(Session):
             repo=repo,
             evidence=shown_path(self.out, self.config.invocation_params.dir),
             assets_base=self.options.manifest.parent if self.options.manifest else self.config.invocation_params.dir,
+            training=Training(self.options.nproc, self.options.steps, self.options.device, self.options.timeout),
             lang=self.options.lang,
         )
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 AVAILABLE_LEVELS = ("static", "cpu")
 """Levels this version can judge at."""
 
-_CHOICES = {"level": ("auto", "static", "cpu", "npu"), "lang": ("en", "zh")}
+_CHOICES = {"level": ("auto", "static", "cpu", "npu"), "lang": ("en", "zh"), "device": ("npu", "cpu")}
 
 # name, metavar (None: a switch), has an ini key, help
 _OPTIONS: tuple[tuple[str, str | None, bool, str], ...] = (
@@ -28,7 +28,15 @@ _OPTIONS: tuple[tuple[str, str | None, bool, str], ...] = (
     ("image-root", "PATH", True, "folder of the media files; overrides runtime_assets.image_root of the manifest"),
     ("python", "PATH", True, "the target's interpreter, for level cpu (default: the running one)"),
     ("pythonpath", "DIR[:DIR...]", True, "folders for the target's import path, such as a MindSpeed checkout"),
-    ("timeout", "SECONDS", True, "time limit of one probe (default: 600)"),
+    ("timeout", "SECONDS", True, "time limit of one probe, and of one step of a training run (default: 600)"),
+    ("nproc", "N", True, "ranks of the rehearsal (default: 2)"),
+    ("steps", "N", True, "training steps: of the rehearsal (default: 5), of the run on devices (default: 100)"),
+    (
+        "device",
+        "|".join(_CHOICES["device"]),
+        True,
+        "where verify.distributed_e2e runs: npu (default); cpu tries it out",
+    ),
     ("out", "DIR", True, "where reports and evidence go (default: migration-report)"),
     ("generate", "DIR", False, "write the test suites of the targets into DIR, to keep in a repo, and stop"),
     ("list", None, False, "list targets and contracts, and stop"),
@@ -55,6 +63,9 @@ _RECHECKED = (
     "python",
     "pythonpath",
     "timeout",
+    "nproc",
+    "steps",
+    "device",
     "lang",
 )
 
@@ -109,6 +120,9 @@ class Options:
     python: str | None = None
     pythonpath: tuple[Path, ...] = ()
     timeout: float = 600.0
+    nproc: int = 2
+    steps: int | None = None
+    device: str = "npu"
     levels: tuple[str, ...] = ("static",)
     """Levels that are judged in this run: what was asked for, as far as this machine allows."""
 
@@ -155,6 +169,9 @@ def read(config: pytest.Config) -> Options:
         python=values.program("python"),
         pythonpath=values.paths("pythonpath"),
         timeout=values.seconds("timeout", 600.0),
+        nproc=values.count("nproc") or 2,
+        steps=values.count("steps"),
+        device=values.choice("device", "npu"),
     )
 
 
@@ -218,6 +235,14 @@ class _Values:
         if not 0 < number < float("inf"):
             raise UsageProblem("usage.seconds", option=f"--migrate-{name}", value=str(value))
         return number
+
+    def count(self, name: str) -> int | None:
+        value = self.given(name)
+        if value is None:
+            return None
+        if not str(value).isdigit() or int(value) < 1:
+            raise UsageProblem("usage.count", option=f"--migrate-{name}", value=str(value))
+        return int(value)
 
     def typed(self) -> tuple[str, ...]:
         """The options a recheck needs, as they were typed."""

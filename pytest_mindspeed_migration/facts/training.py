@@ -50,6 +50,7 @@ class TrainingSeen:
     stopped: str | None = None
     seconds: float = 0.0
     step_seconds: float = 0.0
+    observed: bool = False  # whether steps were seen on every rank, not only where the trainer prints them
     ranks: list[RankSeen] = field(default_factory=list)
 
     @property
@@ -67,7 +68,8 @@ def training_from(data: dict[str, Any], expected: int, step_seconds: float) -> T
         step_seconds: how long a step was waited for.
     """
     ranks = [_rank(item) for item in data["ranks"]]
-    return TrainingSeen(expected, data["exit_code"], data["stopped"], data["seconds"], step_seconds, ranks)
+    observed = any(item["observed"] for item in data["ranks"])
+    return TrainingSeen(expected, data["exit_code"], data["stopped"], data["seconds"], step_seconds, observed, ranks)
 
 
 def _rank(item: dict[str, Any]) -> RankSeen:

@@ -12,6 +12,7 @@ from ..evidence.collector import folder_name
 from .bad_configs import bad_configs
 from .plan_request import on_meta, plan_uses
 from .portable import MODEL_KEY, overrides_of
+from .training_request import DEVICES, REHEARSAL, launch_of, training_overrides
 
 if TYPE_CHECKING:
     from ..checks.view import TargetView
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _WITHOUT_CONFIG = ("environment",)
 _AS_WRITTEN = ("plugins",)
-_WITH_MODEL = ("model", "shrink", "batch", "data_errors")
+_WITH_MODEL = ("model", "shrink", "batch", "data_errors", REHEARSAL, DEVICES)
 
 
 def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
@@ -33,7 +34,14 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
         return {"probe": probe, "repo": str(run.repo), "boot": run.interpreter.boot, "file": _file(None, probe)}
     if view.config is None or view.config.data is None or target.config is None:
         raise NothingToJudge("cpu.no_config")
+    trains = probe in (REHEARSAL, DEVICES)
+    if probe == DEVICES:
+        _need_devices(view, run)
     overrides = [] if probe in _AS_WRITTEN else overrides_of(view, run.assets_base)
+    if trains and not run.training.on_cpu(probe):
+        overrides = [one for one in overrides if not one.why]  # assets stay, what is portable is not asked for
+    if trains:
+        overrides += training_overrides(view, probe, run.training, run.lang)
     if probe == "model":
         overrides += on_meta(view)
     request: dict[str, Any] = {
@@ -48,6 +56,15 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
         "cover": sorted(plugins_of(view.facts, target.name).owned),
         "file": _file(target.name, probe),
     }
+    if trains:
+        request |= {
+            "probe": REHEARSAL,
+            "launch": launch_of(view, probe, run.training),
+            "steps": run.training.steps_of(probe),
+            "start_seconds": 2 * run.training.step_seconds,
+            "step_seconds": run.training.step_seconds,
+            "stand_ins": run.training.on_cpu(probe),
+        }
     if probe == "errors":
         request["cases"] = bad_configs(view)
         if not request["cases"]:
@@ -57,6 +74,15 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
     if probe in _WITH_MODEL:
         request["model_path"] = str(_model_folder(view, run.repo, request["overrides"]))
     return request
+
+
+def _need_devices(view: TargetView, run: ProbeRun) -> None:
+    """The target's interpreter says whether it sees devices."""
+    if run.training.device == "cpu":
+        return
+    step = view.probe("environment").steps.get("devices")
+    if step is None or step.status != "ok" or not step.data["npu"]:
+        raise NothingToJudge("cpu.no_device")
 
 
 def _model_folder(view: TargetView, repo: Path, overrides: dict[str, Any]) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from .client import run_probe
 from .limits import Limits
 from .once import once
 from .requests import request_for
+from .training_request import DEVICES, REHEARSAL, Training
 from .warm import Interpreter
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class ProbeRun:
         repo: root of the target repo.
         evidence: folder under which reports go, as commands show it.
         assets_base: folder that relative paths of the manifest count from.
+        training: how distributed runs are made.
         lang: language of notes for the evidence.
     """
 
@@ -38,6 +40,7 @@ class ProbeRun:
     repo: Path
     evidence: str
     assets_base: Path
+    training: Training
     lang: str = "en"
 
     def facts(self, view: TargetView, probe: str) -> ProbeFacts:
@@ -52,9 +55,15 @@ class ProbeRun:
             number = f"{probe}-{os.getpid()}-{len(os.listdir(self.folder))}"
             local = {**request, "log": str(self.folder / f"{number}.log")}
             boot_log = self.folder / "boot.log"
-            return run_probe(local, self.address, self.interpreter, self.limits, boot_log, self.evidence)
+            return run_probe(local, self.address, self.interpreter, self._limits(probe), boot_log, self.evidence)
 
         return once(self.folder, request, run)
+
+    def _limits(self, probe: str) -> Limits:
+        """A distributed run has a limit for each step; its whole is bounded by that of all of them."""
+        if probe not in (REHEARSAL, DEVICES):
+            return self.limits
+        return replace(self.limits, seconds=self.training.step_seconds * (self.training.steps_of(probe) + 3))
 
     def to_json(self) -> dict[str, Any]:
         """For a worker of pytest-xdist."""
@@ -76,6 +85,7 @@ class ProbeRun:
             repo=Path(value["repo"]),
             evidence=value["evidence"],
             assets_base=Path(value["assets_base"]),
+            training=Training(**value["training"]),
             lang=value["lang"],
         )
 

@@ -39,7 +39,7 @@ def verdict_of(run: TrainingSeen, package: str) -> list[Finding]:
 
 def first_to_end(run: TrainingSeen) -> RankSeen | None:
     """The rank whose end explains that of the others; None when all of them made their steps and left well."""
-    ends = [rank for rank in run.ranks if rank.code != 0 or len(rank.steps) < _most(run)]
+    ends = [rank for rank in run.ranks if rank.code != 0 or (run.observed and len(rank.steps) < _most(run))]
     causes = [rank for rank in ends if not _consequence(rank)]
     ordered = sorted(causes or ends, key=lambda rank: rank.ended if rank.ended is not None else math.inf)
     return ordered[0] if ordered else None

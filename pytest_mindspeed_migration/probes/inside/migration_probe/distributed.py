@@ -26,8 +26,8 @@ class Launch:
     """One distributed run.
 
     Args:
-        request: `repo`, `trainer`, `launch` (nproc, torchrun options, environment), `step_seconds` (longest wait for a
-            step, the start included), `steps` (how many are expected) and `stand_ins` (whether to use them).
+        request: `repo`, `trainer`, `launch` (nproc, torchrun options, environment), `start_seconds` (longest
+            wait for the first step), `step_seconds` (for another one), `steps` (how many are expected) and `stand_ins` (whether to use them).
         config: path of the YAML the trainer is started with.
         out: folder the ranks write to.
     """
@@ -94,7 +94,8 @@ class Launch:
                 last, seen = time.monotonic(), len(steps)
                 if steps:
                     progress({"step": len(steps), "of": self._request["steps"], "loss": _loss(steps[-1])})
-            if time.monotonic() - last > self._request["step_seconds"]:
+            limit = self._request["step_seconds" if seen > 0 else "start_seconds"]
+            if time.monotonic() - last > limit:
                 return "hang"
             if _size(self._logs) > _OUTPUT_LIMIT:
                 return "output"

@@ -10,6 +10,10 @@ from .framework import write_config
 from .rows import data_files, first_rows, is_array, write_rows
 
 DATA = "data.dataset_param"
+_SHARDING = ("fully_shard_parallel_size", "data_parallel_size")
+_OVER_ALL_RANKS = (*_SHARDING, "expert_parallel_size", "expert_fully_shard_parallel_size", "expert_data_parallel_size")
+"""Sizes that do not split a sample; source: `fsdp/distributed/parallel_state.py`."""
+
 _FEW_ROWS = {"preprocessing_num_workers": None, "max_samples": None, "val_dataset": None, "val_max_samples": None}
 """Keys below `data.dataset_param`, and what they are for a few rows read in one process."""
 
@@ -23,6 +27,27 @@ def one_process(request: dict[str, Any], overrides: dict[str, Any]) -> dict[str,
         if name.endswith("_size") and type(value) is int and value > 1
     }
     return {**overrides, **single}
+
+
+def sizes_for(request: dict[str, Any], overrides: dict[str, Any], ranks: int) -> dict[str, Any]:
+    """The overrides, and sizes of parallelism that so many ranks can have: those that fit stay as they are.
+
+    Sizes that split one sample (tensor, sequence) have to divide the ranks together; sharding takes all of them.
+    """
+    sizes = _load(request, overrides).get("parallel") or {}
+    changed: dict[str, Any] = {}
+    together = 1
+    for name, value in sizes.items():
+        if not name.endswith("_size") or type(value) is not int or value == 1:
+            continue
+        if name in _OVER_ALL_RANKS:
+            if value > ranks or ranks % value:
+                changed[f"parallel.{name}"] = ranks if name in _SHARDING else 1
+        elif ranks % (together * value):
+            changed[f"parallel.{name}"] = 1
+        else:
+            together *= value
+    return {**overrides, **changed}
 
 
 def small_model(request: dict[str, Any], overrides: dict[str, Any], folder: str) -> dict[str, Any]:

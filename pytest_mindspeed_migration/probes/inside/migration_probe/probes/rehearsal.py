@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 from typing import Any
 
 from ..distributed import Launch
-from ..framework import DEFAULT_TRAINER, write_config
+from ..framework import DEFAULT_TRAINER, REMOVED, write_config
+from ..small_run import few_rows, sizes_for, small_model
 from ..steps import Steps
+from .shrink import shrunk
+
+_ROWS_A_RANK = 16
 
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
-    """Step `train`: what `Launch.run` brings back, the command line, and what was replaced in the config."""
+    """Steps: those of `shrink` where the run is on a small model, then `train`, which holds what `Launch.run` returns.
+
+    `request["launch"]["small"]` asks for the small model and few rows; without it the config is run as it is.
+    """
+    request = {**request, "trainer": request.get("trainer") or DEFAULT_TRAINER}
+    overrides = dict(request["overrides"])
+    if request["launch"]["small"]:
+        made = shrunk(request, steps)
+        if made is None:
+            return
+        overrides.update(small_model(request, overrides, made[1]["folder"]))
     with steps.step("train") as data:
-        request = {**request, "trainer": request.get("trainer") or DEFAULT_TRAINER}
-        out = os.path.join(request["work"], "ranks")
-        os.makedirs(out)
-        launch = Launch(request, write_config(request, request["overrides"]), out)
+        if request["launch"]["small"]:
+            overrides = _small(request, overrides)
+        data["overrides"] = [*request.get("override_notes", []), *_shown(request["overrides"], overrides)]
+        out = tempfile.mkdtemp(prefix="ranks-", dir=request["work"])
+        launch = Launch(request, write_config(request, overrides), out)
         data["command"] = launch.command
-        data["overrides"] = request.get("override_notes", [])
         data.update(launch.run(lambda said: steps.say({"event": "progress", **said})))
         for rank in data["ranks"]:
             printed = rank.pop("printed")
             print(f"==== rank {rank['rank']} ====\n{printed}", flush=True)
+
+
+def _small(request: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
+    """Few rows, sizes that the ranks can have, and no checkpoint read or written."""
+    nproc = request["launch"]["nproc"]
+    rows, _, _ = few_rows(request, overrides, _ROWS_A_RANK * nproc)
+    sized = sizes_for(request, {**overrides, **rows}, nproc)
+    return {**sized, "training.load": REMOVED, "training.save": REMOVED}
+
+
+def _shown(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """What the run on a small model replaced besides, for the evidence."""
+    changed = {path: value for path, value in after.items() if path not in before or before[path] != value}
+    return [f"{path}: {'(removed)' if value == REMOVED else value}" for path, value in changed.items()]
