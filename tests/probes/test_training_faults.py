@@ -106,7 +106,9 @@ class Run:
         """Ranks of this run that are still there."""
         time.sleep(0.5)
         pids = [int(path.read_text()) for path in self.work.rglob("pid-*")]
-        return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+        stats = [Path(f"/proc/{pid}/stat") for pid in pids]
+        states = [stat.read_text().rpartition(")")[2].split()[0] if stat.exists() else "" for stat in stats]
+        return [pid for pid, state in zip(pids, states, strict=True) if state not in ("", "Z")]
 
 
 def test_a_run_that_trains_gives_its_steps_and_no_finding(tmp_path: Path) -> None:

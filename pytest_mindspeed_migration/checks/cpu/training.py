@@ -27,19 +27,22 @@ _PEER_GONE = re.compile(
 
 def verdict_of(run: TrainingSeen, package: str) -> list[Finding]:
     """Findings about a run: what ended it first, and what is wrong with the steps it made."""
-    if run.stopped == "hang":
-        return list(_hang(run, package))
-    if run.stopped is not None:
+    if run.stopped == "output":
         return [Finding("training.output")]
     first = first_to_end(run)
     if first is not None:
         return [_ended(run, first)]
-    return [*_steps_made(run), *_values(run), *_ranks_differ(run)]
+    if run.stopped == "hang":
+        return list(_hang(run, package))
+    return [*_steps_made(run), *(list(_values(run)) or _ranks_differ(run))]
 
 
 def first_to_end(run: TrainingSeen) -> RankSeen | None:
     """The rank whose end explains that of the others; None when all of them made their steps and left well."""
-    ends = [rank for rank in run.ranks if rank.code != 0 or (run.observed and len(rank.steps) < _most(run))]
+    over = run.ranks if run.stopped is None else [rank for rank in run.ranks if rank.ended is not None]
+    ends = [rank for rank in over if rank.code != 0 or (run.observed and len(rank.steps) < run.expected)]
+    if run.stopped is None and all(rank.code == 0 and len(rank.steps) == _most(run) for rank in run.ranks):
+        return None  # they agreed on where to end; that there were too few steps is said of the run
     causes = [rank for rank in ends if not _consequence(rank)]
     ordered = sorted(causes or ends, key=lambda rank: rank.ended if rank.ended is not None else math.inf)
     return ordered[0] if ordered else None
@@ -109,9 +112,10 @@ def _values(run: TrainingSeen) -> Iterator[Finding]:
             return
     if losses and all(loss == 0 for loss in losses):
         yield Finding("training.zero", value="0.0")
-    elif len(losses) >= _CONSTANT_STEPS and len(set(losses)) == 1:
-        yield Finding("training.constant", {"steps": len(losses)}, value=str(losses[0]))
     norms = [step.grad_norm for step in steps if step.grad_norm is not None]
+    if len(losses) >= _CONSTANT_STEPS and len(set(losses)) == 1 and losses[0] != 0 and len(set(norms)) <= 1:
+        # in bf16 a loss may look the same for some steps while its gradients differ
+        yield Finding("training.constant", {"steps": len(losses)}, value=str(losses[0]))
     if norms and all(norm == 0 for norm in norms):
         yield Finding("training.no_gradient", value="0.0")
 

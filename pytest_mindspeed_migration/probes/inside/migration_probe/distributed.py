@@ -64,9 +64,11 @@ class Launch:
         started = time.time()
         self._process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, env=self._environment())
         stopped = self._watch(progress)
+        numbers = range(self._request["launch"]["nproc"])
         stacks = self._stacks() if stopped == "hang" else {}
+        ends = {rank: self._json(f"end-{rank}.json") for rank in numbers}  # before it is this process that ends them
         self._end()
-        ranks = [self._rank(rank, stacks.get(rank)) for rank in range(self._request["launch"]["nproc"])]
+        ranks = [self._rank(rank, ends[rank], stacks.get(rank)) for rank in numbers]
         return {
             "nproc": self._request["launch"]["nproc"],
             "exit_code": self._process.returncode,
@@ -127,11 +129,11 @@ class Launch:
             self._process.kill()
             self._process.wait()
 
-    def _rank(self, rank: int, stack: str | None) -> dict[str, Any]:
+    def _rank(self, rank: int, end: Any, stack: str | None) -> dict[str, Any]:
         printed = self._printed(rank)
         return {
             "rank": rank,
-            "end": self._json(f"end-{rank}.json"),
+            "end": end,
             "error": self._json(f"error-{rank}.json"),
             "observed": self._steps(rank),
             "logged": [step for step in map(step_of, printed.splitlines()) if step is not None],
