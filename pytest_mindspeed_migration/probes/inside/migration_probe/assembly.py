@@ -1,4 +1,4 @@
-"""The target's trainer, started for one process: its own steps up to the model, then the model by its own `get_model`."""
+"""The target's trainer, started for one process: its own steps up to the model, then its own `get_model`."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Assembly:
             raise _ModelIsNext(arguments, options)
 
         paused = type(self._class.__name__, (self._class,), {"get_model": stop, "__module__": self._class.__module__})
-        self.trainer = object.__new__(paused)
+        self.trainer: Any = object.__new__(paused)
         try:
-            self.trainer.__init__(started.args, **started.providers)  # type: ignore[misc]
+            self.trainer.__init__(started.args, **started.providers)
         except _ModelIsNext as reached:
             self._given = reached.arguments, reached.options
         self.trainer.__class__ = self._class
@@ -57,7 +57,7 @@ class Assembly:
             return self._class.get_model(self.trainer, lambda: foundation)  # type: ignore[attr-defined]
 
     def initialised_model(self) -> Any:
-        """The model by `get_model` from the meta device, sharded as one group: what the trainer initialises is sharded."""
+        """The model by `get_model` from the meta device, sharded as one group: what is initialised is sharded."""
         arguments, options = self._given
         with self._on_meta(True), self._in_place_of_sharding(_as_one_group):
             return self._class.get_model(self.trainer, *arguments, **options)  # type: ignore[attr-defined]

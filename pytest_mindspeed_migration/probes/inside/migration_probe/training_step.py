@@ -59,8 +59,8 @@ def binding(model: Any, batch: Any) -> dict[str, Any]:
     """How the fields of a batch, and use_cache, meet the parameters of `forward`.
 
     Returns:
-        `fields`: by batch key its `parameter` ("**name" when only the catch-all takes it, None when nothing does) and its
-        description; `missing`: parameters without a default that nothing fills; `file` and `line` of the function.
+        `fields`: by batch key its `parameter` ("**name" when only the catch-all takes it, None when nothing does) and
+        its description; `missing`: parameters without a default that nothing fills; `file` and `line` of the function.
     """
     function = inspect.unwrap(type(model).forward)
     parameters = inspect.signature(function).parameters
@@ -133,9 +133,9 @@ def gradient_facts(model: Any, executed: set[str]) -> dict[str, Any]:
 
     Returns:
         Counts `trainable`, `frozen`, `with_gradient`; and by pattern of names, with how many parameters it stands for:
-        `detached` (trainable, their module ran, no gradient), `idle` (trainable, their module did not run), `not_finite`,
-        `zero` (a gradient of zeros only) and `unexpected` (frozen, and yet a gradient). Routed experts that got no token
-        are no finding.
+        `detached` (trainable, their module ran, no gradient), `idle` (trainable, their module did not run),
+        `not_finite`, `zero` (a gradient of zeros only), `unexpected` (frozen, and yet a gradient) and `routed` (experts
+        that got no token).
     """
     import torch
 

@@ -14,7 +14,7 @@ from ..describe import relative
 from ..framework import Started, start
 from ..loaded_once import load_once
 from ..rows import folders, media_of, open_media, write_rows
-from ..small_run import few_rows, one_process, small_model
+from ..small_run import absent_files, few_rows, one_process, small_model
 from ..steps import Steps
 from ..training_step import Executed, binding, engine_of, gradient_facts, loss_facts, prepare, storage_facts
 from .shrink import shrunk
@@ -28,9 +28,9 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     """Steps, in order; each needs those before it unless said otherwise.
 
     `config`, `plugins`, `shrink`: see the probe `shrink`. `rows`: first rows and their media files. `trainer`: up to the
-    model. `from_pretrained`, `get_model`: what the trainer puts on it (the rest goes on without). `materialise`: from the
-    meta device (nothing depends on it). `dataset`, `loader`: by
-    `build_mm_dataset` and the trainer's `get_dataloader`. `other_form`: the data path as text where the config has a list, and the other way round.
+    model. `from_pretrained`. `get_model`: what the trainer puts on the model (the rest goes on without). `materialise`:
+    from the meta device (nothing depends on it). `dataset` and `loader`: by `build_mm_dataset` and `get_dataloader`.
+    `other_form`: the data path as text where the config has a list, and the other way round (nothing depends on it).
     `samples`, `batches`, `mixed`: what they hold. `forward`, `backward`, `text_only`.
     """
     request = {**request, "overrides": one_process(request, request.get("overrides", {}))}
@@ -38,8 +38,7 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     if made is None:
         return
     run = _Run(request, steps)
-    run.read_rows()
-    if not steps.ok("rows"):
+    if not run.read_rows() or not steps.ok("rows"):
         return
     run.assemble(made[1]["path"])
     if not steps.ok("trainer"):
@@ -65,8 +64,12 @@ class _Run:
         self.loader: Any = None
         self._dataset: Any = None
 
-    def read_rows(self) -> None:
+    def read_rows(self) -> bool:
+        """Cut the data; False when there is none on this machine."""
         with self._steps.step("rows") as data:
+            data["absent"] = absent_files(self._request, self._request["overrides"])
+            if data["absent"]:
+                return False
             self._changed, self._rows, self._section = few_rows(self._request, self._request["overrides"], ROWS)
             attr = self._section.get("attr") or {}
             fields = [str(attr[key]) for key in _MEDIA_KEYS if attr.get(key)]
@@ -83,6 +86,7 @@ class _Run:
                 for path, row, field, name in named
             ]
             data["tags"] = _tag_facts(attr, self._rows)
+        return True
 
     def _roots(self, path: str) -> list[str]:
         return ["", *folders(self._section), os.path.dirname(path)]

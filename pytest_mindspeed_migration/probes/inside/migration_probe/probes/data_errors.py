@@ -17,7 +17,7 @@ from ..isolate import in_child
 from ..loaded_once import load_once
 from ..plugins import import_plugins
 from ..rows import is_array, media_of, write_rows
-from ..small_run import few_rows, one_process
+from ..small_run import absent_files, few_rows, one_process
 from ..steps import Steps
 
 _ROWS = 4
@@ -35,7 +35,10 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     overrides = one_process(request, request.get("overrides", {}))
     started = None
     changed: dict[str, Any] = {}
-    with steps.step("config"):
+    with steps.step("config") as data:
+        data["absent"] = absent_files(request, overrides)
+        if data["absent"]:
+            return
         changed, rows, section = few_rows(request, overrides, _ROWS)
         started = start(request, {**overrides, **changed})
         use_one_process(started.args)

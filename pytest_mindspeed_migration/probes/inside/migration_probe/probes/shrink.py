@@ -18,8 +18,8 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
 def shrunk(request: dict[str, Any], steps: Steps) -> tuple[Started, dict[str, Any]] | None:
     """Load config and plugins and make the small folder, or find it; None when one of the steps failed.
 
-    The step `shrink` holds what `small_folder` returns; `refusal` says why there is no folder, `broken` what is wrong with
-    that of the user.
+    The step `shrink` holds what `small_folder` returns; `refusal` says why there is no folder, `broken` what is wrong
+    with that of the user.
     """
     started = None
     with steps.step("config") as data:
