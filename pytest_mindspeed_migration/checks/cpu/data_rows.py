@@ -42,11 +42,12 @@ def text_and_list(view: TargetView) -> list[Finding]:
     step = step_of(view, "other_form")
     form = {"text": "str", "list": "list[str]"}[step.data.get("form") or "list"]
     found = failure(view, PROBE, step, f"build_mm_dataset ({form})")
-    if not found and None not in (step.data["length"], config["length"]) and config["form"] == "text":
-        if step.data["length"] != config["length"]:
-            args = {"form": form, "seen": step.data["length"], "expected": config["length"]}
-            found.append(Finding("batch.rows_lost", args, yaml_path="data.dataset_param"))
-    return found
+    if found or None in (step.data["length"], config["length"]) or config["form"] != "text":
+        return found
+    if step.data["length"] == config["length"]:
+        return []
+    args = {"form": form, "seen": step.data["length"], "expected": config["length"]}
+    return [Finding("batch.rows_lost", args, yaml_path="data.dataset_param")]
 
 
 @check("data.fields", level="cpu")

@@ -45,10 +45,7 @@ def _arguments(engine: type, args: Any, model: Any, loader: Any) -> dict[str, An
 
 def prepare(engine: Any, batch: Any) -> tuple[Any, list[str]]:
     """The batch as the engine hands it to the model, and the fields it left out on the way."""
-    if callable(getattr(engine, "get_batch", None)):
-        taken = engine.get_batch(iter([batch]))
-    else:
-        taken = dict(batch)
+    taken = engine.get_batch(iter([batch])) if callable(getattr(engine, "get_batch", None)) else dict(batch)
     dropped = [str(key) for key in batch if key not in taken]
     if callable(getattr(engine, "set_loss_func", None)):
         engine.set_loss_func(taken)

@@ -27,8 +27,8 @@ _MEDIA_KEYS = ("images", "videos", "audios")
 def probe(request: dict[str, Any], steps: Steps) -> None:
     """Steps, in order; each needs those before it unless said otherwise.
 
-    `config`, `plugins`, `shrink`: see the probe `shrink`. `rows`: first rows and their media files. `trainer`: up to the
-    model. `from_pretrained`. `get_model`: what the trainer puts on the model (the rest goes on without). `materialise`:
+    `config`, `plugins`, `shrink`: see the probe `shrink`. `rows`: first rows and their media files. `trainer`: up to
+    the model. `from_pretrained`. `get_model`: what the trainer puts on the model (the rest goes on without). `materialise`:
     from the meta device (nothing depends on it). `dataset` and `loader`: by `build_mm_dataset` and `get_dataloader`.
     `other_form`: the data path as text where the config has a list, and the other way round (nothing depends on it).
     `samples`, `batches`, `mixed`: what they hold. `forward`, `backward`, `text_only`.
