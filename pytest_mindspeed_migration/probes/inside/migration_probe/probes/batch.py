@@ -28,10 +28,10 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     """Steps, in order; each needs those before it unless said otherwise.
 
     `config`, `plugins`, `shrink`: see the probe `shrink`. `rows`: first rows and their media files. `trainer`: up to
-    the model. `from_pretrained`. `get_model`: what the trainer puts on the model (the rest goes on without). `materialise`:
-    from the meta device (nothing depends on it). `dataset` and `loader`: by `build_mm_dataset` and `get_dataloader`.
-    `other_form`: the data path as text where the config has a list, and the other way round (nothing depends on it).
-    `samples`, `batches`, `mixed`: what they hold. `forward`, `backward`, `text_only`.
+    the model. `from_pretrained`. `get_model`: what the trainer puts on the model (the rest goes on without it).
+    `materialise`: from the meta device (nothing depends on it). `dataset`, `loader`: by `build_mm_dataset` and
+    `get_dataloader`. `other_form`: the data path as text where the config has a list, and the other way round (nothing
+    depends on it). `samples`, `batches`, `mixed`: what they hold. `forward`, `backward`, `text_only`.
     """
     request = {**request, "overrides": one_process(request, request.get("overrides", {}))}
     made = shrunk(request, steps)
