@@ -63,6 +63,8 @@ class _Run:
         self._samples: list[Any] = []
         self.loader: Any = None
         self._dataset: Any = None
+        self._used: list[str] = []
+        self._always: list[str] = []
 
     def read_rows(self) -> bool:
         """Cut the data; False when there is none on this machine."""
@@ -106,12 +108,17 @@ class _Run:
 
     def assemble(self, small: str) -> None:
         with self._steps.step("trainer") as data:
-            data["stand_ins"] = [*standins.use_when_needed(), standins.single_process_group()]
-            data["stand_ins"] += [standins.initialise_shards_without_device(), SHARDING, load_once()]
+            self._used = standins.use_when_needed()
+            self._always = [one for one in (standins.single_process_group(), SHARDING, load_once()) if one]
             data["overrides"] = self._changed
             self._small = small
             self._target = self._started(small, self._changed)
             self._assembly = Assembly(self._target)
+            data["stand_ins"] = self._stand_ins()
+
+    def _stand_ins(self) -> list[str]:
+        """Those of this probe, and of the others those that the target has called so far."""
+        return [*self._always, *self._used]
 
     def load(self) -> Any:
         """The model from the small checkpoint, with what the trainer puts on it where that works."""
@@ -135,6 +142,7 @@ class _Run:
             with uninitialised_is_nan():
                 model = self._assembly.initialised_model()
             data.update(storage_facts(model, reference))
+            data["stand_ins"] = self._stand_ins()
 
     def _configured(self, path: str) -> Any:
         import yaml
@@ -232,6 +240,7 @@ class _Run:
             return
         with self._steps.step("backward") as data:
             output.loss.backward()
+            data["stand_ins"] = self._stand_ins()
             data.update(gradient_facts(model, executed.names if executed else set()))
         rows = _text_rows(self._rows, (self._section.get("attr") or {}))
         if not any(_tensors_of_media(batch) for batch in self._batches) or not rows:

@@ -51,10 +51,11 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     if key is None or not steps.ok("plugins"):
         return
     with steps.step("sound") as data:
-        data["stand_ins"] = [*standins.use_when_needed(), standins.single_process_group(), load_once()]
+        used, own = standins.use_when_needed(), [standins.single_process_group(), load_once()]
         Assembly(started)
         data["key"] = key
         data["samples"] = _read(started)
+        data["stand_ins"] = [*own, *used]
     if not steps.ok("sound"):
         return
     path, sound = next(iter(rows.items()))
