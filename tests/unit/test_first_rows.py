@@ -12,7 +12,7 @@ import pytest
 import pytest_mindspeed_migration
 
 sys.path.insert(0, str(Path(pytest_mindspeed_migration.__file__).parent / "probes" / "inside"))
-from migration_probe.rows import RowsError, data_files, first_rows, media_of, open_media  # noqa: E402
+from migration_probe.rows import RowsError, data_files, first_rows, media_of, open_media
 
 ROWS = [{"text": 'a, ] " {', "images": ["x.png"]}, {"text": "b", "images": []}, {"text": "c" * 100_000, "images": []}]
 
@@ -57,7 +57,7 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes, said: str) -> No
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RowsError, match="absent.json"):
+    with pytest.raises(RowsError, match=r"absent\.json"):
         first_rows(str(tmp_path / "absent.json"), 1)
 
 
