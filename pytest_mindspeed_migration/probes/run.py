@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..evidence.collector import folder_name
 from ..facts.runtime import ProbeFacts
 from .client import run_probe
 from .limits import Limits
@@ -53,7 +54,13 @@ class ProbeRun:
 
         def run() -> ProbeFacts:
             number = f"{probe}-{os.getpid()}-{len(os.listdir(self.folder))}"
-            local = {**request, "log": str(self.folder / f"{number}.log")}
+            work = self.folder / "work" / folder_name(request.get("target") or probe)
+            local = {
+                **request,
+                "log": str(self.folder / f"{number}.log"),
+                "work": str(work / probe),
+                "shared": str(work),  # what one probe of the target makes for the others
+            }
             boot_log = self.folder / "boot.log"
             return run_probe(local, self.address, self.interpreter, self._limits(probe), boot_log, self.evidence)
 

@@ -99,6 +99,7 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
     return {
         "module_tree": details.get("config.apply_modules"),
         "signatures": details.get("model.build"),
+        "fields": details.get("model.forward_inputs"),
         "first_line": first_line(result, lang),
         "target": result.document["target"],
         "repo": result.document["repo"],

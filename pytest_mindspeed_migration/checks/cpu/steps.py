@@ -15,6 +15,16 @@ OWNER = {
     "plugins": "model.imports",
     "model.build": "model.build",
     "model.modules": "config.apply_modules",
+    "shrink": "model.build",
+    "rows": "data.sample_schema",
+    "trainer": "model.from_pretrained",
+    "from_pretrained": "model.from_pretrained",
+    "dataset": "data.fields",
+    "loader": "data.collate",
+    "samples": "data.fields",
+    "batches": "data.collate",
+    "forward": "model.forward_loss",
+    "sound": "data.fields",
 }
 """The contract that judges a step's failure: whatever comes after it in the same probe is blocked by that one."""
 

@@ -1,4 +1,4 @@
-"""The target's trainer, started for one process: its own steps up to the model, then the model by its own `get_model`."""
+"""The target's trainer, started for one process: its own steps up to the model, then its own `get_model`."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ class Assembly:
 
     def __init__(self, started: Started) -> None:
         self._args = started.args
-        self._class = started.trainer_class
+        self._class: Any = started.trainer_class
         self._given: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
 
         def stop(trainer: Any, *arguments: Any, **options: Any) -> None:
             raise _ModelIsNext(arguments, options)
 
-        paused = type(self._class.__name__, (self._class,), {"get_model": stop, "__module__": self._class.__module__})
-        self.trainer = object.__new__(paused)
+        paused: Any = type(
+            self._class.__name__, (self._class,), {"get_model": stop, "__module__": self._class.__module__}
+        )
+        self.trainer: Any = object.__new__(paused)
         try:
-            self.trainer.__init__(started.args, **started.providers)  # type: ignore[misc]
+            self.trainer.__init__(started.args, **started.providers)
         except _ModelIsNext as reached:
             self._given = reached.arguments, reached.options
         self.trainer.__class__ = self._class
@@ -54,13 +56,13 @@ class Assembly:
     def loaded_model(self, foundation: Any) -> Any:
         """What the trainer's `get_model` makes of a loaded model: features applied, not sharded."""
         with self._on_meta(False), self._in_place_of_sharding(_as_it_is):
-            return self._class.get_model(self.trainer, lambda: foundation)  # type: ignore[attr-defined]
+            return self._class.get_model(self.trainer, lambda: foundation)
 
     def initialised_model(self) -> Any:
-        """The model by `get_model` from the meta device, sharded as one group: what the trainer initialises is sharded."""
+        """The model by `get_model` from the meta device, sharded as one group: what is initialised is sharded."""
         arguments, options = self._given
         with self._on_meta(True), self._in_place_of_sharding(_as_one_group):
-            return self._class.get_model(self.trainer, *arguments, **options)  # type: ignore[attr-defined]
+            return self._class.get_model(self.trainer, *arguments, **options)
 
     @contextmanager
     def _on_meta(self, value: bool) -> Iterator[None]:

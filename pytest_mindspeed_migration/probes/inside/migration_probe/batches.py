@@ -69,7 +69,7 @@ def alignment(batch: Any, tokens: dict[str, int], merge: int | None, per_tile: i
         per_tile: features of one tile, for fields with flags.
 
     Returns:
-        An item for each kind that occurs: `kind`, `tokens`, `features` (None when no field tells), and `by` (the field).
+        An item for each kind that occurs: `kind`, `tokens`, `features` (None when no field tells), `by` (the field).
     """
     import torch
 

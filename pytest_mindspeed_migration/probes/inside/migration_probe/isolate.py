@@ -6,6 +6,7 @@ import json
 import os
 import select
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -44,6 +45,13 @@ def in_child(function: Callable[[], Any], repo: str, seconds: float) -> dict[str
     except ValueError:
         return {"ended": -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)}
     return found
+
+
+def one_thread() -> None:
+    """Keep torch from starting threads: a child that is forked afterwards would wait for them for ever."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
 
 
 def _answer(function: Callable[[], Any], repo: str, writing: int) -> None:

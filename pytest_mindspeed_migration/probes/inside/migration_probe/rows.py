@@ -115,7 +115,7 @@ def folders(section: Any) -> list[str]:
 
 
 def media_of(row: Any, fields: list[str]) -> Iterator[tuple[str, str]]:
-    """Field and path of the media files that a row names: all text of the mapped fields, elsewhere what looks like one."""
+    """Field and path of the media that a row names: all text of the mapped fields, elsewhere what looks like one."""
     if not isinstance(row, dict):
         return
     for field, value in row.items():
@@ -155,14 +155,14 @@ def open_media(name: str, roots: list[str]) -> dict[str, Any]:
 def _open(path: str) -> bool | None:
     if _AUDIO.search(path):
         try:
-            import soundfile
+            import soundfile  # type: ignore[import-not-found,unused-ignore]
         except ImportError:
             return None
         soundfile.info(path)
         return True
     if _VIDEO.search(path):
         try:
-            import av
+            import av  # type: ignore[import-not-found,unused-ignore]
         except ImportError:
             return None
         with av.open(path) as container:

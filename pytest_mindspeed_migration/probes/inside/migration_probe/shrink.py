@@ -36,7 +36,7 @@ def small_folder(started: Started, request: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         started: with plugins imported; its model path is changed while candidates are built, and left at the small one.
-        request: `model_path` and `work`, below which the folder is kept for the whole run.
+        request: `model_path`, and `shared` (a folder that is kept for the whole run) or else `work`.
 
     Returns:
         `path`, `changes` (see `shrink_config`), `parameters` (a count), `kinds`, and `refused`: candidates that the
@@ -46,7 +46,7 @@ def small_folder(started: Started, request: dict[str, Any]) -> dict[str, Any]:
         FolderError: the folder cannot be read.
         NotShrunkError: no candidate can be built, or the smallest is too large.
     """
-    place = os.path.join(request["work"], "small")
+    place = os.path.join(request.get("shared") or request["work"], "small")
     record = os.path.join(place, _RECORD)
     model_args = started.args.model
     if os.path.exists(record):

@@ -102,11 +102,11 @@ def _fewer_layers(section: dict[str, Any]) -> None:
         for key, value in counts.items():
             if value == count:
                 section[key] = len(keep)
-        for key, value in lists.items():
-            section[key] = [value[index] for index in keep]
-        for key, value in section.items():
-            if key not in lists and _INDEXES.search(str(key)) and _is_index_list(value, count):
-                section[key] = _fewer_indexes(value, len(keep))
+        for key, each in lists.items():
+            section[key] = [each[index] for index in keep]
+        for key, numbers in section.items():
+            if key not in lists and _INDEXES.search(str(key)) and _is_index_list(numbers, count):
+                section[key] = _fewer_indexes(numbers, len(keep))
         if section.get("first_k_dense_replace", 0) not in (0, None):
             section["first_k_dense_replace"] = min(section["first_k_dense_replace"], len(keep) - 1)
 

@@ -57,6 +57,12 @@ def small_model(request: dict[str, Any], overrides: dict[str, Any], folder: str)
     return {path: folder for path, value in _leaves(config) if value == named}
 
 
+def absent_files(request: dict[str, Any], overrides: dict[str, Any]) -> list[str]:
+    """Data files that the config names and this machine does not have."""
+    named = data_files(_section(request, overrides), DATA).values()
+    return [path for paths in named for path in paths if not os.path.exists(path)]
+
+
 def few_rows(
     request: dict[str, Any], overrides: dict[str, Any], count: int
 ) -> tuple[dict[str, Any], dict[str, list[Any]], dict[str, Any]]:
@@ -68,7 +74,7 @@ def few_rows(
     Raises:
         RowsError: a data file is missing or no JSON.
     """
-    section = (_load(request, overrides).get("data") or {}).get("dataset_param") or {}
+    section = _section(request, overrides)
     changed: dict[str, Any] = {}
     rows: dict[str, list[Any]] = {}
     for key, paths in data_files(section, DATA).items():
@@ -85,6 +91,11 @@ def few_rows(
         elif name == "cache_dir":
             changed[path] = os.path.join(request["work"], "cache")
     return changed, rows, section
+
+
+def _section(request: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
+    found = (_load(request, overrides).get("data") or {}).get("dataset_param")
+    return found if isinstance(found, dict) else {}
 
 
 def _at(section: dict[str, Any], path: str) -> Any:

@@ -45,10 +45,7 @@ def _arguments(engine: type, args: Any, model: Any, loader: Any) -> dict[str, An
 
 def prepare(engine: Any, batch: Any) -> tuple[Any, list[str]]:
     """The batch as the engine hands it to the model, and the fields it left out on the way."""
-    if callable(getattr(engine, "get_batch", None)):
-        taken = engine.get_batch(iter([batch]))
-    else:
-        taken = dict(batch)
+    taken = engine.get_batch(iter([batch])) if callable(getattr(engine, "get_batch", None)) else dict(batch)
     dropped = [str(key) for key in batch if key not in taken]
     if callable(getattr(engine, "set_loss_func", None)):
         engine.set_loss_func(taken)
@@ -59,8 +56,8 @@ def binding(model: Any, batch: Any) -> dict[str, Any]:
     """How the fields of a batch, and use_cache, meet the parameters of `forward`.
 
     Returns:
-        `fields`: by batch key its `parameter` ("**name" when only the catch-all takes it, None when nothing does) and its
-        description; `missing`: parameters without a default that nothing fills; `file` and `line` of the function.
+        `fields`: by batch key its `parameter` ("**name" when only the catch-all takes it, None when nothing does) and
+        its description; `missing`: parameters without a default that nothing fills; `file` and `line` of the function.
     """
     function = inspect.unwrap(type(model).forward)
     parameters = inspect.signature(function).parameters
@@ -133,9 +130,9 @@ def gradient_facts(model: Any, executed: set[str]) -> dict[str, Any]:
 
     Returns:
         Counts `trainable`, `frozen`, `with_gradient`; and by pattern of names, with how many parameters it stands for:
-        `detached` (trainable, their module ran, no gradient), `idle` (trainable, their module did not run), `not_finite`,
-        `zero` (a gradient of zeros only) and `unexpected` (frozen, and yet a gradient). Routed experts that got no token
-        are no finding.
+        `detached` (trainable, their module ran, no gradient), `idle` (trainable, their module did not run),
+        `not_finite`, `zero` (a gradient of zeros only), `unexpected` (frozen, and yet a gradient) and `routed` (experts
+        that got no token).
     """
     import torch
 

@@ -14,7 +14,7 @@ from ..describe import relative
 from ..framework import Started, start
 from ..loaded_once import load_once
 from ..rows import folders, media_of, open_media, write_rows
-from ..small_run import few_rows, one_process, small_model
+from ..small_run import absent_files, few_rows, one_process, small_model
 from ..steps import Steps
 from ..training_step import Executed, binding, engine_of, gradient_facts, loss_facts, prepare, storage_facts
 from .shrink import shrunk
@@ -27,19 +27,18 @@ _MEDIA_KEYS = ("images", "videos", "audios")
 def probe(request: dict[str, Any], steps: Steps) -> None:
     """Steps, in order; each needs those before it unless said otherwise.
 
-    `config`, `plugins`, `shrink`: see the probe `shrink`. `rows`: first rows and their media files. `trainer`: up to the
-    model. `from_pretrained`, `get_model`: what the trainer puts on it (the rest goes on without). `materialise`: from the
-    meta device (nothing depends on it). `dataset`, `loader`: by
-    `build_mm_dataset` and the trainer's `get_dataloader`. `other_form`: the data path as text where the config has a list, and the other way round.
-    `samples`, `batches`, `mixed`: what they hold. `forward`, `backward`, `text_only`.
+    `config`, `plugins`, `shrink`: see the probe `shrink`. `rows`: first rows and their media files. `trainer`: up to
+    the model. `from_pretrained`. `get_model`: what the trainer puts on the model (the rest goes on without it).
+    `materialise`: from the meta device (nothing depends on it). `dataset`, `loader`: by `build_mm_dataset` and
+    `get_dataloader`. `other_form`: the data path as text where the config has a list, and the other way round (nothing
+    depends on it). `samples`, `batches`, `mixed`: what they hold. `forward`, `backward`, `text_only`.
     """
     request = {**request, "overrides": one_process(request, request.get("overrides", {}))}
     made = shrunk(request, steps)
     if made is None:
         return
     run = _Run(request, steps)
-    run.read_rows()
-    if not steps.ok("rows"):
+    if not run.read_rows() or not steps.ok("rows"):
         return
     run.assemble(made[1]["path"])
     if not steps.ok("trainer"):
@@ -64,9 +63,15 @@ class _Run:
         self._samples: list[Any] = []
         self.loader: Any = None
         self._dataset: Any = None
+        self._used: list[str] = []
+        self._always: list[str] = []
 
-    def read_rows(self) -> None:
+    def read_rows(self) -> bool:
+        """Cut the data; False when there is none on this machine."""
         with self._steps.step("rows") as data:
+            data["absent"] = absent_files(self._request, self._request["overrides"])
+            if data["absent"]:
+                return False
             self._changed, self._rows, self._section = few_rows(self._request, self._request["overrides"], ROWS)
             attr = self._section.get("attr") or {}
             fields = [str(attr[key]) for key in _MEDIA_KEYS if attr.get(key)]
@@ -83,6 +88,7 @@ class _Run:
                 for path, row, field, name in named
             ]
             data["tags"] = _tag_facts(attr, self._rows)
+        return True
 
     def _roots(self, path: str) -> list[str]:
         return ["", *folders(self._section), os.path.dirname(path)]
@@ -102,13 +108,17 @@ class _Run:
 
     def assemble(self, small: str) -> None:
         with self._steps.step("trainer") as data:
-            data["stand_ins"] = standins.use_when_needed()
-            data["stand_ins"].append(standins.single_process_group())
-            data["stand_ins"] += [SHARDING, load_once()]
+            self._used = standins.use_when_needed()
+            self._always = [one for one in (standins.single_process_group(), SHARDING, load_once()) if one]
             data["overrides"] = self._changed
             self._small = small
             self._target = self._started(small, self._changed)
             self._assembly = Assembly(self._target)
+            data["stand_ins"] = self._stand_ins()
+
+    def _stand_ins(self) -> list[str]:
+        """Those of this probe, and of the others those that the target has called so far."""
+        return [*self._always, *self._used]
 
     def load(self) -> Any:
         """The model from the small checkpoint, with what the trainer puts on it where that works."""
@@ -132,6 +142,7 @@ class _Run:
             with uninitialised_is_nan():
                 model = self._assembly.initialised_model()
             data.update(storage_facts(model, reference))
+            data["stand_ins"] = self._stand_ins()
 
     def _configured(self, path: str) -> Any:
         import yaml
@@ -229,6 +240,7 @@ class _Run:
             return
         with self._steps.step("backward") as data:
             output.loss.backward()
+            data["stand_ins"] = self._stand_ins()
             data.update(gradient_facts(model, executed.names if executed else set()))
         rows = _text_rows(self._rows, (self._section.get("attr") or {}))
         if not any(_tensors_of_media(batch) for batch in self._batches) or not rows:

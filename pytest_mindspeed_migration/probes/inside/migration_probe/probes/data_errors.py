@@ -13,11 +13,11 @@ from ..assembly import Assembly, use_one_process
 from ..data_parts import build_dataset, build_loader, first_samples, inner
 from ..describe import describe
 from ..framework import Started, start
-from ..isolate import in_child
+from ..isolate import in_child, one_thread
 from ..loaded_once import load_once
 from ..plugins import import_plugins
 from ..rows import is_array, media_of, write_rows
-from ..small_run import few_rows, one_process
+from ..small_run import absent_files, few_rows, one_process
 from ..steps import Steps
 
 _ROWS = 4
@@ -35,7 +35,10 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     overrides = one_process(request, request.get("overrides", {}))
     started = None
     changed: dict[str, Any] = {}
-    with steps.step("config"):
+    with steps.step("config") as data:
+        data["absent"] = absent_files(request, overrides)
+        if data["absent"]:
+            return
         changed, rows, section = few_rows(request, overrides, _ROWS)
         started = start(request, {**overrides, **changed})
         use_one_process(started.args)
@@ -48,11 +51,12 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     if key is None or not steps.ok("plugins"):
         return
     with steps.step("sound") as data:
-        data["stand_ins"] = standins.use_when_needed()
-        data["stand_ins"] += [standins.single_process_group(), load_once()]
+        one_thread()
+        used, own = standins.use_when_needed(), [standins.single_process_group(), load_once()]
         Assembly(started)
         data["key"] = key
         data["samples"] = _read(started)
+        data["stand_ins"] = [*own, *used]
     if not steps.ok("sound"):
         return
     path, sound = next(iter(rows.items()))

@@ -18,8 +18,8 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
 def shrunk(request: dict[str, Any], steps: Steps) -> tuple[Started, dict[str, Any]] | None:
     """Load config and plugins and make the small folder, or find it; None when one of the steps failed.
 
-    The step `shrink` holds what `small_folder` returns; `refusal` says why there is no folder, `broken` what is wrong with
-    that of the user.
+    The step `shrink` holds what `small_folder` returns; `refusal` says why there is no folder, `broken` what is wrong
+    with that of the user.
     """
     started = None
     with steps.step("config") as data:
@@ -30,6 +30,8 @@ def shrunk(request: dict[str, Any], steps: Steps) -> tuple[Started, dict[str, An
     with steps.step("plugins"):
         entries = list(getattr(started.args.training, "plugin", None) or [])
         import_plugins(entries, started.named("import_plugin"), request["repo"])
+    if not steps.ok("plugins"):
+        return None
     found = None
     with steps.step("shrink") as data:
         try:
@@ -39,4 +41,4 @@ def shrunk(request: dict[str, Any], steps: Steps) -> tuple[Started, dict[str, An
             data["broken"] = str(error)
         except NotShrunkError as error:
             data["refusal"] = str(error)
-    return (started, found) if found is not None and steps.ok("plugins", "shrink") else None
+    return (started, found) if found is not None and steps.ok("shrink") else None

@@ -37,7 +37,7 @@ class InternVL35Dataset(Dataset):
 
     Raises:
         FileNotFoundError: an annotation file, or the image folder, does not exist.
-        ValueError: an annotation file without rows, or a tokenizer without the image tokens.
+        ValueError: an annotation file that is no JSON or has no rows, or a tokenizer without the image tokens.
     """
 
     def __init__(self, basic_param: dict[str, Any], preprocess_param: dict[str, Any], dataset_param: dict[str, Any]):
@@ -105,11 +105,14 @@ class InternVL35Dataset(Dataset):
             path = Path(name)
             if not path.is_file():
                 raise FileNotFoundError(f"basic_parameters.dataset {path} is not a file.")
-            text = path.read_text(encoding="utf-8")
-            if path.suffix == ".jsonl":
-                rows += [json.loads(line) for line in text.splitlines() if line.strip()]
-            else:
-                rows += json.loads(text)
+            try:
+                text = path.read_text(encoding="utf-8")
+                if path.suffix == ".jsonl":
+                    rows += [json.loads(line) for line in text.splitlines() if line.strip()]
+                else:
+                    rows += json.loads(text)
+            except ValueError as error:
+                raise ValueError(f"basic_parameters.dataset {path} is no JSON: {error}") from error
         rows = rows[: self.basic.max_samples]
         if not rows:
             raise ValueError(f"basic_parameters.dataset {dataset!r} holds no rows.")
