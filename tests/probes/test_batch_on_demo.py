@@ -81,7 +81,10 @@ DEFECTS = {
         ("        **kwargs,\n    ) ->", "    ) ->"),
     ),
     "the loss is no tensor": _one(
-        "model.forward_loss", "batch.loss_is_no_tensor", MODELING, ("OutputWithPast(loss=loss, logits", "OutputWithPast(loss=1.0, logits")
+        "model.forward_loss",
+        "batch.loss_is_no_tensor",
+        MODELING,
+        ("OutputWithPast(loss=loss, logits", "OutputWithPast(loss=1.0, logits"),
     ),
     "the loss is detached": _one(
         "model.forward_loss",

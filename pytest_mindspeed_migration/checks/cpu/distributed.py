@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...facts.training import TrainingSeen, training_from
 from ...findings import Finding
-from ..registry import check
+from ..registry import NothingToJudge, check
 from ..view import TargetView
-from .steps import data_of, failure, judged_step
+from .steps import data_of, failure, first_line, judged_step
 from .training import verdict_of
 
 REHEARSAL = "rehearsal"
@@ -16,8 +16,13 @@ DEVICES = "distributed_e2e"
 @check("verify.rehearsal", level="cpu")
 def rehearsal_trains(view: TargetView) -> list[Finding]:
     """Some steps on CPU ranks, with the target's trainer, YAML and rows, and a small model of its kind."""
-    data_of(view, REHEARSAL, "shrink")
-    return _verdict(view, REHEARSAL)
+    made = data_of(view, REHEARSAL, "shrink")
+    if "path" not in made:
+        raise NothingToJudge("batch.not_shrunk", why=first_line(made.get("broken") or made["refusal"]))
+    found = _verdict(view, REHEARSAL)
+    if view.probe(REHEARSAL).request["launch"]["every_expert"]:
+        found.append(Finding("training.every_expert", severity="note"))
+    return found
 
 
 @check("verify.distributed_e2e", level="npu")
