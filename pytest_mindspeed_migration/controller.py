@@ -61,6 +61,7 @@ class Controller(Session):
         self._warn_outdated(kept)
         missing = [target for target in self.targets if target.name not in {suite.target for suite in kept}]
         written = self._write(folder, missing)
+        self.rendered = frozenset(suite.path for suite in written)
         args = [str(path) for path in self.config.getoption("file_or_dir")]
         inside = any(folder in path.parents for path in given)
         fresh = [] if inside else written
@@ -88,6 +89,7 @@ class Controller(Session):
             "targets": [to_json(target) for target in self.targets],
             "selected": self.selected,
             "suites": [[str(s.path), s.target, s.config, s.catalogue, s.inputs] for s in self.suites],
+            "rendered": [str(path) for path in self.rendered],
             "args": list(self.config.args),
         }
 
