@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +13,20 @@ from .errors import UsageProblem
 from .evidence.collector import Collector
 from .evidence.record import record_of
 from .facts.codec import to_json
-from .facts.static import TargetFacts
+from .facts.static import RepoFacts, StaticFacts, TargetFacts
 from .messages import text
-from .outcomes import Reason, Status, Verdict
+from .outcomes import Reason, Status, Verdict, facts_stated
+from .scan.checkout import repo_facts
 from .session import Session, own_folder, remove_folder
-from .suite import SuiteFile, find_suites, write_suites
+from .suite import SuiteFile, find_suites, suites_as_kept, write_suites
 
 if TYPE_CHECKING:
     from .evidence.document import TargetResult
+    from .memory import Memory
+    from .target_repo import Loaded
 
 _PHASES = ("setup", "call", "teardown")
+_OVERVIEW = "*"  # in place of a target's name, for the files over all targets
 
 
 class Controller(Session):
@@ -36,6 +41,9 @@ class Controller(Session):
         self._temporary: list[Path] = []
         self._problem: str | None = None
         self._stopped = False
+        self.repo = RepoFacts()
+        self._asked = options
+        self._facts_folder = Path()
 
     def prepare(self) -> bool:
         """Find out what runs and make pytest collect it. False when nothing asks for a contract to be judged.
@@ -89,6 +97,7 @@ class Controller(Session):
             "targets": [to_json(target) for target in self.targets],
             "selected": self.selected,
             "suites": [[str(s.path), s.target, s.config, s.catalogue, s.inputs] for s in self.suites],
+            "memory": str(self.memory.path) if self.memory is not None else None,
             "rendered": [str(path) for path in self.rendered],
             "args": list(self.config.args),
         }
@@ -101,7 +110,7 @@ class Controller(Session):
     def pytest_report_header(self) -> list[str]:
         """Name what is judged, and warn of what the user should know."""
         lang = self.options.lang
-        repo = self.facts.repo
+        repo = self.repo
         head = text(
             "session.header",
             {
@@ -117,13 +126,19 @@ class Controller(Session):
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the evidence off a test report."""
         records = getattr(report, "migration", None)
+        recalled = getattr(report, "migration_recalled", None)
         if records is None and report.when not in _PHASES and report.failed:
             records = self._records_of_crash(report)
-        for record in records or []:
-            try:
-                self._collector.add(record)
-            except OSError as error:
-                self._problem = text("session.cannot_write", {"path": str(self.out), "error": str(error)}, "en")
+        try:
+            if recalled is not None and self.memory is not None:
+                self._collector.add_stored(self.memory.stored(*recalled))
+            for record in records or []:
+                stored = self._collector.add(record)
+                shown = getattr(report, "migration_shown", None)
+                if shown is not None and self.memory is not None:
+                    self.memory.keep(stored, shown)
+        except OSError as error:
+            self._problem = text("session.cannot_write", {"path": str(self.out), "error": str(error)}, "en")
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -155,25 +170,33 @@ class Controller(Session):
 
     def _publish(self) -> None:
         from .evidence.document import TargetResult, publish
-        from .report.files import write_reports
+        from .report.files import EVIDENCE, FAILED, OVERVIEW, REPORT, write_overview, write_reports
 
         for target in self.targets:
             if target.name not in self.selected or not self._collector.records(target.name):
                 continue
             records = self._complete(target.name)
-            self.results.append(
-                TargetResult.of(target, self.facts.repo, records, self.catalogue, self.notes, self.options)
-            )
+            self.results.append(TargetResult.of(target, self.repo, records, self.catalogue, self.notes, self.options))
+        memory = self.memory
         try:
+            digests = []
             for result in self.results:
-                folder = self._collector.folder(result.target.name)
-                publish(result, folder)
-                write_reports(result, folder, self.catalogue, self.options)
-                self._collector.close(result.target.name)
+                name, folder = result.target.name, self._collector.folder(result.target.name)
+                digests.append(result.digest())
+                if memory is None or not memory.is_published(name, digests[-1], folder):
+                    publish(result, folder)
+                    write_reports(result, folder, self.catalogue, self.options)
+                    if memory is not None:
+                        memory.keep_published(name, digests[-1], folder, (EVIDENCE, REPORT, FAILED))
+                self._collector.close(name)
             if len(self.results) > 1:
-                from .report.files import write_overview
-
-                write_overview(self.results, self.out, self.options)
+                inputs = " ".join(digests)
+                if memory is None or not memory.is_published(_OVERVIEW, inputs, self.out):
+                    write_overview(self.results, self.out, self.options)
+                    if memory is not None:
+                        memory.keep_published(_OVERVIEW, inputs, self.out, OVERVIEW)
+            if memory is not None:
+                memory.save()
         except OSError as error:
             self._problem = text(
                 "session.cannot_write", {"path": str(self.out), "error": str(error)}, self.options.lang
@@ -201,27 +224,70 @@ class Controller(Session):
         return [record_of(verdict, contract, suite.target, self.options)]
 
     def _load(self, kept: list[SuiteFile]) -> None:
-        from dataclasses import replace
-
         from . import target_repo
 
         self.manifest = target_repo.read_manifest(self.options)
-        folder = self._folder("migrate-facts")
-        asked = replace(self.options, targets=self.options.targets or tuple(suite.target for suite in kept))
-        loaded = target_repo.load(asked, self.manifest, folder, lenient=not self.options.targets)
-        self._facts = loaded.facts
-        present = {target.name for target in loaded.targets}
+        self._asked = replace(self.options, targets=self.options.targets or tuple(suite.target for suite in kept))
+        self._facts_folder = self._folder("migrate-facts")
+        self.memory = self._remembered()
+        targets = self.memory.targets if self.memory is not None else []
+        if targets:
+            repo = target_repo.repo_path(self.options)
+            self.repo = repo_facts(repo) if repo is not None else RepoFacts()
+        else:
+            loaded = self._scan()
+            self._facts, targets, self.repo = loaded.facts, loaded.targets, loaded.facts.repo
+        present = {target.name for target in targets}
         gone = [suite for suite in kept if suite.target not in present and not self.options.targets]
-        self.targets = [*loaded.targets, *(TargetFacts(suite.target, suite.config) for suite in gone)]
+        self.targets = [*targets, *(TargetFacts(suite.target, suite.config) for suite in gone)]
         self.selected = [target.name for target in self.targets]
+        if self.memory is not None and self._facts is not None:
+            self._keep(loaded)
         if self.options.export_facts is not None:
-            target_repo.export(self._facts, self.options.export_facts)
+            target_repo.export(self.facts, self.options.export_facts)
+
+    def _scan(self) -> Loaded:
+        from . import target_repo
+
+        return target_repo.load(self._asked, self.manifest, self._facts_folder, lenient=not self.options.targets)
+
+    def _load_facts(self) -> StaticFacts:
+        return self._scan().facts
+
+    def _remembered(self) -> Memory | None:
+        """The memory of this run; None when nothing may be kept."""
+        from . import target_repo
+        from .memory import memory_of
+
+        repo = target_repo.repo_path(self.options)
+        if repo is None or self._facts_folder in self._temporary:
+            return None
+        lenient = not self.options.targets
+        return memory_of(self._asked, self.manifest, repo, self._facts_folder, self.options.levels, lenient)
+
+    def _keep(self, loaded: Loaded) -> None:
+        from . import target_repo
+        from .scan import assets
+
+        assert self.memory is not None
+        repo = target_repo.repo_path(self.options)
+        assert repo is not None
+        questions = assets.questions(loaded.facts, repo, self.manifest, self.options.manifest)
+        stated = {target.name: facts_stated(self.view(target)) for target in loaded.targets}
+        self.memory.keep_targets(loaded, loaded.targets, questions, stated)
 
     def _write(self, folder: Path, targets: list[TargetFacts]) -> list[SuiteFile]:
         try:
-            return write_suites(folder, [self.view(target) for target in targets], self.catalogue, own=True)
+            if self.memory is not None and self._facts is None:
+                written = suites_as_kept(folder, targets, self.memory.content.suites, self.catalogue)
+                if written is not None:
+                    return written
+            written = write_suites(folder, [self.view(target) for target in targets], self.catalogue, own=True)
         except OSError as error:
             raise UsageProblem("usage.cannot_write", path=str(folder), error=str(error)) from error
+        if self.memory is not None:
+            self.memory.keep_suites({suite.target: suite.inputs for suite in written})
+        return written
 
     def _warn_outdated(self, kept: list[SuiteFile]) -> None:
         for suite in kept:

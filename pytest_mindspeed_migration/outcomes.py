@@ -69,7 +69,7 @@ class Judge:
         verdict = self.verdict(contract_id)
         if verdict.status not in ("passed", "failed"):
             return verdict
-        moved = moved_facts(self._view, stated)
+        moved = moved_facts(facts_stated(self._view), stated)
         if not moved:
             return verdict
         return Verdict(
@@ -154,14 +154,13 @@ def facts_stated(view: TargetView) -> dict[str, Any]:
     }
 
 
-def moved_facts(view: TargetView, stated: Mapping[str, Any]) -> list[Finding]:
-    """Findings for stated facts that are not what the target says now."""
-    now = facts_stated(view)
+def moved_facts(now: Mapping[str, Any], stated: Mapping[str, Any]) -> list[Finding]:
+    """Findings for stated facts that are not what the target says now (`facts_stated`)."""
     return [
         Finding(
             "suite.fact_moved",
             {"fact": name},
-            path=view.target.config,
+            path=now["config"],
             value=str(now.get(name)),
             expected=str(value),
         )

@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,15 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Loaded:
-    """Facts, and the targets of this run in them."""
+    """Facts, and the targets of this run in them.
+
+    Attributes:
+        asked: files of the repo the facts depend on though nobody reads them, see `scan.repo_paths.questions`.
+    """
 
     facts: StaticFacts
     targets: list[TargetFacts]
+    asked: dict[str, int] = field(default_factory=dict)
 
 
 def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, lenient: bool = False) -> Loaded:
@@ -56,14 +61,16 @@ def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, 
         raise UsageProblem("usage.repo_missing")
     from .scan import assets, static, tree
     from .scan.cache import ScanCache
+    from .scan.repo_paths import questions
+    from .scan.stamps import outside
 
-    with _without_collection():
+    with _without_collection(), questions() as asked:
         kept = ScanCache(_cache_file(repo, cache))
         found = tree.discovered(repo, kept)
         chosen = select(found.targets, names, manifest, options, lenient)
         facts = static.scan(repo, [target.name for target in chosen], kept, found)
         assets.attach(facts, repo, manifest, options.manifest)
-    return Loaded(facts, chosen)
+    return Loaded(facts, chosen, outside(asked))
 
 
 @contextmanager

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from ..evidence.document import TargetResult
     from ..options import Options
 
+EVIDENCE = "evidence.json"
 REPORT = "verification_report.md"
 FAILED = "failed_cases.md"
+OVERVIEW = ("summary.json", "compatibility_matrix.yaml")
 # Contracts that make up a line of compatibility_matrix.yaml, by part of the migration.
 _MATRIX = {
     "model": ("model.registration", "model.from_pretrained", "model.from_config", "model.forward_loss"),
@@ -51,17 +53,15 @@ def write_overview(results: Sequence[TargetResult], out: Path, options: Options)
                 "config": result.target.config,
                 "counted": result.target.name != FRAMEWORK,
                 "accepted": result.acceptance.accepted,
-                "summary": result.document["summary"],
+                "summary": result.summary,
                 "counts": counts(result.records),
             }
             for result in results
         ],
     }
-    write_atomic(out / "summary.json", redact(json.dumps(summary, ensure_ascii=False, indent=2)) + "\n")
+    write_atomic(out / OVERVIEW[0], redact(json.dumps(summary, ensure_ascii=False, indent=2)) + "\n")
     matrix = {result.target.name: _matrix(result) for result in results if result.target.name != FRAMEWORK}
-    write_atomic(
-        out / "compatibility_matrix.yaml", yaml.safe_dump(matrix, allow_unicode=True, sort_keys=False, width=120)
-    )
+    write_atomic(out / OVERVIEW[1], yaml.safe_dump(matrix, allow_unicode=True, sort_keys=False, width=120))
 
 
 def _matrix(result: TargetResult) -> dict[str, dict[str, str]]:

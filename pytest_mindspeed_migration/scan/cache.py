@@ -43,13 +43,23 @@ class ScanCache:
         """Whether anything is kept at all; without, keys need not be computed."""
         return self._path is not None
 
-    def derived(self, cls: type[T], key: str, compute: Callable[[], T]) -> T:
-        """A result as kept under a key that changes with everything it follows from, else computed."""
+    def derived(self, cls: type[T], key: str, compute: Callable[[], T], holds: Callable[[T], bool] | None = None) -> T:
+        """A result as kept under a key that changes with what it follows from, else computed.
+
+        Args:
+            cls: class of the result.
+            key: what it is kept under.
+            compute: makes it anew.
+            holds: says of a kept result whether what is not in the key is as it was.
+        """
         if not self.kept:
             return compute()
         key = f"{cls.__name__}:{key}"
         if key in self._derived:
-            return from_json(cls, self._derived[key])
+            kept = from_json(cls, self._derived[key])
+            if holds is None or holds(kept):
+                return kept
+            del self._derived[key]
         result = compute()
         self._derived = dict([*list(self._derived.items())[-KEPT + 1 :], (key, to_json(result))])
         self._changed = True

@@ -6,7 +6,6 @@ different project. The repo is thought to lie at `/w/MindSpeed-MM`, the name und
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from collections.abc import Iterator
@@ -216,7 +215,7 @@ class _Reader:
         if destination is None:
             return
         names = [posixpath.basename(source.rstrip("/")) for source in sources]
-        folder = target.endswith(("/", "/.")) or len(sources) > 1 or os.path.isdir(self.repo / destination)
+        folder = target.endswith(("/", "/.")) or len(sources) > 1 or repo_paths.is_folder(self.repo, destination)
         if not folder:
             destination, names = posixpath.dirname(destination), [posixpath.basename(destination)]
         self.facts.copies.append(CopyInstruction(destination, names, line, sources))

@@ -9,8 +9,9 @@ from ..facts.launch import DocFacts, ScriptFacts
 from ..facts.source import ModuleFacts
 from .other_stack import other_configs, spreading_modules
 from .project import Project
+from .repo_paths import questions, same_answers
+from .stamps import outside, tree_key
 from .targets import discover_framework_files
-from .tree import tree_key
 
 
 @dataclass
@@ -21,6 +22,7 @@ class FrameworkFiles:
     docs: dict[str, DocFacts] = field(default_factory=dict)
     other_configs: dict[str, ConfigFacts] = field(default_factory=dict)
     other_modules: dict[str, ModuleFacts] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)  # files elsewhere that it depends on: `repo_paths.questions`
 
 
 def framework_files(project: Project, scripts: dict[str, ScriptFacts]) -> FrameworkFiles:
@@ -32,9 +34,11 @@ def framework_files(project: Project, scripts: dict[str, ScriptFacts]) -> Framew
     """
 
     def read() -> FrameworkFiles:
-        more = discover_framework_files(project.repo)
-        configs = other_configs(project.repo, {**scripts, **more.scripts}, project.core)
-        return FrameworkFiles(more.scripts, more.docs, configs, spreading_modules(project, configs))
+        with questions() as asked:
+            more = discover_framework_files(project.repo)
+            configs = other_configs(project.repo, {**scripts, **more.scripts}, project.core)
+        modules = spreading_modules(project, configs)
+        return FrameworkFiles(more.scripts, more.docs, configs, modules, outside(asked))
 
     key = tree_key(project.repo, project.package) if project.cache.kept else ""
-    return project.cache.derived(FrameworkFiles, key, read)
+    return project.cache.derived(FrameworkFiles, key, read, lambda found: same_answers(project.repo, found.asked))

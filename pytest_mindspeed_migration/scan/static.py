@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..atomic import encode
 from ..checks.view import FRAMEWORK
-from ..facts.static import RepoFacts, StaticFacts, TargetFacts
+from ..facts.static import StaticFacts, TargetFacts
 from .cache import ScanCache
+from .checkout import repo_facts
 from .flow.run import follow_configuration
 from .framework_files import framework_files
 from .project import Project
@@ -82,24 +81,3 @@ def entry_files(facts: StaticFacts, project: Project, target: TargetFacts) -> li
             paths.extend(project.below(folder))
             paths.extend(path for path in (f"{folder}.py", f"{folder.removesuffix('/py')}.py") if path in known)
     return paths
-
-
-def repo_facts(repo: Path) -> RepoFacts:
-    """Commit and state of the checkout, and what is wrong when it is not a MindSpeed-MM checkout."""
-    if not os.path.isdir(repo / "mindspeed_mm" / "fsdp"):
-        return RepoFacts(problem="not_mindspeed_mm")
-    head = _git(repo, "rev-parse", "HEAD")
-    top = _git(repo, "rev-parse", "--show-toplevel")
-    if head is None or top is None or Path(top).resolve() != repo.resolve():
-        return RepoFacts()
-    return RepoFacts(commit=head, dirty=bool(_git(repo, "status", "--porcelain", "--untracked-files=no")))
-
-
-def _git(repo: Path, *arguments: str) -> str | None:
-    try:
-        run = subprocess.run(
-            ["git", "-C", str(repo), *arguments], capture_output=True, text=True, timeout=10, errors="replace"
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return run.stdout.strip() if run.returncode == 0 else None
