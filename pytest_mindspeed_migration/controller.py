@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .checks.view import FRAMEWORK
 from .errors import UsageProblem
 from .evidence.collector import Collector
 from .evidence.record import record_of
 from .facts.codec import to_json
-from .facts.static import RepoFacts, StaticFacts, TargetFacts
+from .facts.target import FRAMEWORK, RepoFacts, TargetFacts
 from .messages import text
 from .outcomes import Reason, Status, Verdict, facts_stated
 from .scan.checkout import repo_facts
@@ -22,6 +21,7 @@ from .suite import SuiteFile, find_suites, suites_as_kept, write_suites
 
 if TYPE_CHECKING:
     from .evidence.document import TargetResult
+    from .facts.static import StaticFacts
     from .memory import Memory
     from .target_repo import Loaded
 

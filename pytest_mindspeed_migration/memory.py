@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from .evidence.collector import Stored
 from .facts.codec import from_json, to_json
-from .facts.static import TargetFacts
+from .facts.target import TargetFacts
 from .resources import resource_dir
 from .scan.repo_paths import same_answers
 from .scan.stamps import PACKAGE, tree_key

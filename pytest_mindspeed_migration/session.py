@@ -12,11 +12,10 @@ import pytest
 
 from . import options as option_module
 from .catalogue import Contract, load_catalogue
-from .checks.view import FRAMEWORK, TargetView
 from .errors import UsageProblem
 from .evidence.record import record_of, require_plain
 from .facts.codec import from_json
-from .facts.static import StaticFacts, TargetFacts
+from .facts.target import FRAMEWORK, TargetFacts
 from .findings import Finding
 from .messages import text
 from .outcomes import Judge, Reason, Verdict
@@ -26,7 +25,9 @@ from .suite import SuiteFile
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from .checks.view import TargetView
     from .evidence.collector import Stored
+    from .facts.static import StaticFacts
     from .memory import Memory
 
 KEY = pytest.StashKey["Session"]()
@@ -87,6 +88,7 @@ class Session:
         self._facts_file: Path | None = None
         self._judges: dict[str, Judge] = {}
         self._by_path: dict[Path, SuiteFile] = {}
+        self._modules: dict[Path, pytest.Module] = {}
 
     def take(self, handed: dict[str, Any]) -> None:
         """Take over what the controller prepared."""
@@ -161,7 +163,10 @@ class Session:
             return None
         from .suite_items import SuiteModule
 
-        return SuiteModule.from_parent(parent, path=module_path)
+        known = self._modules.get(module_path)  # pytest asks for all files of the folder, for each that it was given
+        if known is None or known.parent is not parent:
+            self._modules[module_path] = known = SuiteModule.from_parent(parent, path=module_path)
+        return known
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Drop tests of targets that were not asked for, and mark the others by level."""

@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -103,6 +104,14 @@ class SuiteModule(pytest.Module):
         self.add_marker(pytest.mark.migration_target(target))
         yield from items
 
+    @cached_property
+    def place(self) -> str:
+        """The path of the file from the rootdir."""
+        return self.session._node_location_to_relpath(self.path)
+
+    def __repr__(self) -> str:
+        return f"<Module {self.name}>"
+
     def _tests(self) -> tuple[str, list[SuiteTest]] | None:
         if not all(_only_pytest_listens(self.ihook, name) for name in _HOOKS):
             return None
@@ -117,11 +126,20 @@ class SuiteFunction(pytest.Function):
 
     line = 0
 
+    def __repr__(self) -> str:
+        return f"<Function {self.name}>"
+
     def setup(self) -> None:
         """Make the one fixture; nobody listens to fixtures being made (`SuiteModule` has looked)."""
         from .session import Migration
 
         self.funcargs["migration"] = Migration(self._request)
+
+    @cached_property
+    def location(self) -> tuple[str, int | None, str]:
+        """Where the test stands, with the path from the rootdir, which is the same for all tests of a file."""
+        assert isinstance(self.parent, SuiteModule)
+        return self.parent.place, self.line, self.name
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the test stands, as pytest would find it out from its code."""

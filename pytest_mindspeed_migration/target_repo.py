@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .checks.view import FRAMEWORK, TargetView
 from .errors import UsageProblem
-from .facts.static import StaticFacts, TargetFacts
+from .facts.target import FRAMEWORK, TargetFacts
 
 if TYPE_CHECKING:
+    from .checks.view import TargetView
+    from .facts.static import StaticFacts
     from .options import Options
 
 ALL = "all"
@@ -174,6 +175,8 @@ def _announce(known: list[TargetFacts], name: str, manifest: str) -> list[Target
 
 def view_of(facts: StaticFacts, target: TargetFacts, manifest: dict[str, Any] | None, alone: bool) -> TargetView:
     """What checks see of a target. A manifest belongs to the target it names, or to the only one there is."""
+    from .checks.view import TargetView
+
     if manifest is None or target.name == FRAMEWORK:
         return TargetView(facts, target)
     belongs = alone or target.manifest is not None

@@ -8,10 +8,10 @@ from typing import Any
 
 from ..facts.config import ConfigFacts
 from ..facts.launch import DocFacts, ScriptFacts
-from ..facts.static import StaticFacts, TargetFacts
+from ..facts.static import StaticFacts
+from ..facts.target import FRAMEWORK, TargetFacts
 
-FRAMEWORK = "framework"
-"""Name of the pseudo-target that judges the framework itself and plugins no config uses."""
+__all__ = ["FRAMEWORK", "TargetView"]
 
 
 @dataclass(frozen=True)

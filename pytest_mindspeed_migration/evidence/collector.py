@@ -49,7 +49,7 @@ class Collector:
         return stored
 
     def add_stored(self, stored: Stored) -> None:
-        """Take a record in the form `add` returns: a long log to its file, the record to the journal. Raises OSError."""
+        """Take a record as `add` returns it: a long log to its file, the record to the journal. Raises OSError."""
         record = stored.record
         target = record["target"]
         folder = self.folder(target)

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..atomic import write_atomic
-from ..checks.view import FRAMEWORK
 from ..evidence.redact import redact
+from ..facts.target import FRAMEWORK
 from ..messages import text
-from ..templates import environment
 from .texts import counts, first_line, gate_line
 
 if TYPE_CHECKING:
@@ -134,5 +133,7 @@ def _symptom(record: dict[str, Any], lang: str) -> str:
 
 
 def _render(name: str, values: dict[str, Any], path: Path, lang: str) -> None:
+    from ..templates import environment
+
     rendered = environment(f"report/{lang}", "report").get_template(f"{name}.j2").render(values)
     write_atomic(path, rendered)

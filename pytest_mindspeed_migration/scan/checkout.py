@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from ..facts.static import RepoFacts
+from ..facts.target import RepoFacts
 
 
 def repo_facts(repo: Path) -> RepoFacts:

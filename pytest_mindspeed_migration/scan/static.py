@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..atomic import encode
-from ..checks.view import FRAMEWORK
 from ..facts.static import StaticFacts, TargetFacts
+from ..facts.target import FRAMEWORK
 from .cache import ScanCache
 from .checkout import repo_facts
 from .flow.run import follow_configuration

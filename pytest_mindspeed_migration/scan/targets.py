@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..checks.view import FRAMEWORK
 from ..errors import UsageProblem
 from ..facts.config import ConfigFacts
 from ..facts.launch import DocFacts, ScriptFacts
 from ..facts.static import TargetFacts
+from ..facts.target import FRAMEWORK
 from ..findings import near
 from .docs import read_doc
 from .repo_paths import files_below
