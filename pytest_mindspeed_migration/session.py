@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import tempfile
@@ -185,6 +186,10 @@ class Session:
         if dropped:
             config.hook.pytest_deselected(items=dropped)
             items[:] = [item for item in items if item not in dropped]
+
+    def pytest_collection_finish(self) -> None:
+        """Spare the collector of garbage what lives until the end anyway: facts, records and items."""
+        gc.freeze()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -80,6 +81,7 @@ class Collector:
         return not self._records
 
 
+@cache
 def folder_name(target: str) -> str:
     """A target's name as the name of one folder, whatever it holds."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", target).lstrip(".")[:80] or "target"
