@@ -292,7 +292,7 @@ class _Reader:
             self.facts.copies.append(CopyInstruction(posixpath.normpath(folder[1]), names, number))
 
     def _note(self, path: str, line: int, kind: str = "") -> None:
-        known = path.split("/", 1)[0] in repo_paths.top_folders(self.repo)
+        known = repo_paths.is_top_folder(self.repo, path.split("/", 1)[0])
         if path in self.seen or ("/" in path and not known) or ("/" not in path and kind != "link"):
             return
         self.seen.add(path)

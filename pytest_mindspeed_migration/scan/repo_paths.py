@@ -143,11 +143,6 @@ def _has_root_programs(repo: Path) -> bool:
         return False
 
 
-@lru_cache(maxsize=8)
-def top_folders(repo: Path) -> frozenset[str]:
-    """Names of the folders at the root of the repo."""
-    try:
-        with os.scandir(repo) as entries:
-            return frozenset(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
-    except OSError:
-        return frozenset()
+def is_top_folder(repo: Path, name: str) -> bool:
+    """Whether a folder of that name is at the root of the repo; hidden ones do not count."""
+    return name not in ("", "..") and not name.startswith(".") and is_folder(repo, name)

@@ -44,16 +44,13 @@ def outside(asked: dict[str, int]) -> dict[str, int]:
 
 
 def _root(repo: Path) -> list[str]:
-    """Names of everything at the root; of files that are read, stamps too."""
+    """The files at the root."""
     try:
         with os.scandir(repo) as entries:
-            found = [(entry.name, entry.is_dir()) for entry in entries]
+            names = sorted(entry.name for entry in entries if not entry.is_dir())
     except OSError:
         return []
-    return [
-        f"{name}{'/' if folder else ''} {_stamp(f'{repo}/{name}') if not folder and name.endswith(_READ) else ''}"
-        for name, folder in sorted(found)
-    ]
+    return [f"{name} {_stamp(f'{repo}/{name}') if name.endswith(_READ) else ''}" for name in names]
 
 
 def _stamp(path: str) -> str:
