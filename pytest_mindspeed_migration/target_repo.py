@@ -61,15 +61,23 @@ def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, 
     if repo is None:
         raise UsageProblem("usage.repo_missing")
     from .scan import assets, static, tree
+    from .scan.ahead import Ahead
     from .scan.cache import ScanCache
+    from .scan.project import Project
     from .scan.repo_paths import questions
     from .scan.stamps import outside
 
     with _without_collection(), questions() as asked:
         kept = ScanCache(_cache_file(repo, cache))
-        found = tree.discovered(repo, kept)
-        chosen = select(found.targets, names, manifest, options, lenient)
-        facts = static.scan(repo, [target.name for target in chosen], kept, found)
+        project = Project(repo, cache=kept)
+        ahead = Ahead(project) if ALL in names or FRAMEWORK in names else None
+        try:
+            found = tree.discovered(repo, kept)
+            chosen = select(found.targets, names, manifest, options, lenient)
+            facts = static.scan(repo, [target.name for target in chosen], kept, found, project, ahead)
+        finally:
+            if ahead is not None:
+                ahead.close()
         assets.attach(facts, repo, manifest, options.manifest)
     return Loaded(facts, chosen, outside(asked))
 

@@ -33,6 +33,11 @@ class ScanCache:
         kept = self._files.get(name)
         return from_json(cls, kept[1]) if kept is not None and kept[0] == stamp else None
 
+    def is_fresh(self, name: str, stamp: list[int]) -> bool:
+        """Whether the file has changed since its facts were kept, or none were."""
+        kept = self._files.get(name)
+        return kept is None or kept[0] != stamp
+
     def keep_file(self, name: str, stamp: list[int], facts: object) -> None:
         """Keep the facts of a file."""
         self._files[name] = [stamp, to_json(facts)]
@@ -42,6 +47,10 @@ class ScanCache:
     def kept(self) -> bool:
         """Whether anything is kept at all; without, keys need not be computed."""
         return self._path is not None
+
+    def holds(self, cls: type[object], key: str) -> bool:
+        """Whether a result is kept under the key."""
+        return f"{cls.__name__}:{key}" in self._derived
 
     def derived(self, cls: type[T], key: str, compute: Callable[[], T], holds: Callable[[T], bool] | None = None) -> T:
         """A result as kept under a key that changes with what it follows from, else computed.

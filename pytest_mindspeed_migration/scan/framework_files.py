@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..facts.config import ConfigFacts
 from ..facts.launch import DocFacts, ScriptFacts
@@ -12,6 +13,9 @@ from .project import Project
 from .repo_paths import questions, same_answers
 from .stamps import outside, tree_key
 from .targets import discover_framework_files
+
+if TYPE_CHECKING:
+    from .ahead import Ahead
 
 
 @dataclass
@@ -25,20 +29,33 @@ class FrameworkFiles:
     asked: dict[str, int] = field(default_factory=dict)  # files elsewhere that it depends on: `repo_paths.questions`
 
 
-def framework_files(project: Project, scripts: dict[str, ScriptFacts]) -> FrameworkFiles:
+def framework_files(project: Project, scripts: dict[str, ScriptFacts], ahead: Ahead | None = None) -> FrameworkFiles:
     """Read them, or take them from the cache when no file of the repo has been added, removed or changed.
 
     Args:
         project: the repo with its cache.
         scripts: launch scripts of the targets, which may start configs of the older stack too.
+        ahead: who reads them already.
     """
 
     def read() -> FrameworkFiles:
-        with questions() as asked:
-            more = discover_framework_files(project.repo)
-            configs = other_configs(project.repo, {**scripts, **more.scripts}, project.core)
-        modules = spreading_modules(project, configs)
-        return FrameworkFiles(more.scripts, more.docs, configs, modules, outside(asked))
+        return ahead.framework() if ahead is not None else read_framework_files(project, scripts)
 
-    key = tree_key(project.repo, project.package) if project.cache.kept else ""
-    return project.cache.derived(FrameworkFiles, key, read, lambda found: same_answers(project.repo, found.asked))
+    def holds(found: FrameworkFiles) -> bool:
+        return same_answers(project.repo, found.asked)
+
+    return project.cache.derived(FrameworkFiles, framework_key(project), read, holds)
+
+
+def framework_key(project: Project) -> str:
+    """What they are kept under."""
+    return tree_key(project.repo, project.package) if project.cache.kept else ""
+
+
+def read_framework_files(project: Project, scripts: dict[str, ScriptFacts]) -> FrameworkFiles:
+    """Read them; `scripts` are those the repo has besides its own examples and tests."""
+    with questions() as asked:
+        more = discover_framework_files(project.repo)
+        configs = other_configs(project.repo, {**scripts, **more.scripts}, project.core)
+    modules = spreading_modules(project, configs)
+    return FrameworkFiles(more.scripts, more.docs, configs, modules, outside(asked))

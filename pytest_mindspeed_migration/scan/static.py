@@ -8,6 +8,7 @@ from pathlib import Path
 from ..atomic import encode
 from ..facts.static import StaticFacts, TargetFacts
 from ..facts.target import FRAMEWORK
+from .ahead import Ahead
 from .cache import ScanCache
 from .checkout import repo_facts
 from .flow.run import follow_configuration
@@ -20,7 +21,12 @@ ENTRY = "mindspeed_mm/fsdp/train/trainer.py"
 
 
 def scan(
-    repo: Path, names: Sequence[str] | None = None, cache: ScanCache | None = None, found: Discovery | None = None
+    repo: Path,
+    names: Sequence[str] | None = None,
+    cache: ScanCache | None = None,
+    found: Discovery | None = None,
+    project: Project | None = None,
+    ahead: Ahead | None = None,
 ) -> StaticFacts:
     """Scan a target repo.
 
@@ -29,28 +35,35 @@ def scan(
         names: exact names of the targets whose plugins are read; None reads all, with the framework's own files.
         cache: what earlier runs have read; None reads everything anew.
         found: what `discover` returned for this repo, when the caller has it already.
+        project: the Python side of the repo, when the caller has it already.
+        ahead: who reads the files of the framework already.
     """
     found = found or discover(repo)
     facts = StaticFacts(
         repo=repo_facts(repo), targets=found.targets, configs=found.configs, scripts=found.scripts, docs=found.docs
     )
-    project = Project(repo, facts.repo.package, cache)
+    project = project or Project(repo, facts.repo.package, cache)
     facts.files = project.files
     everything = names is None or FRAMEWORK in names
     chosen = found.targets if everything else [target for target in found.targets if target.name in (names or ())]
     if everything:
+        if ahead is not None:
+            ahead.modules()
         project.read(project.below(project.core), wait=False)
     project.read([path for target in chosen for path in entry_files(facts, project, target)], wait=False)
     project.read(_registered_elsewhere(facts, project, chosen), wait=False)
+    facts.modules = dict(sorted(project.modules.items()))
+    facts.flow = project.derive(
+        lambda: follow_configuration(repo, facts.modules, facts.files, facts.repo.package, project.core)
+    )
     if everything:
-        more = framework_files(project, facts.scripts)
+        more = framework_files(project, facts.scripts, ahead)
         facts.scripts.update(more.scripts)
         facts.docs.update(more.docs)
         facts.other_configs, facts.other_modules = more.other_configs, more.other_modules
-    facts.modules = dict(sorted(project.modules.items()))
-    facts.flow = project.finish(
-        lambda: follow_configuration(repo, facts.modules, facts.files, facts.repo.package, project.core)
-    )
+        if ahead is not None:
+            ahead.names()
+    project.finish()
     return facts
 
 
