@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,12 @@ import pytest
 from .errors import UsageProblem
 from .evidence.collector import Collector
 from .evidence.record import record_of
+from .evidence.redact import redact_all
 from .facts.codec import to_json
 from .facts.target import FRAMEWORK, RepoFacts, TargetFacts
+from .helper import END, Helper
 from .messages import text
-from .outcomes import Reason, Status, Verdict, facts_stated
+from .outcomes import Judge, Reason, Status, Verdict, facts_stated
 from .scan.checkout import repo_facts
 from .session import Session, own_folder, remove_folder
 from .suite import SuiteFile, find_suites, suites_as_kept, write_suites
@@ -44,6 +47,8 @@ class Controller(Session):
         self.repo = RepoFacts()
         self._asked = options
         self._facts_folder = Path()
+        self._keep_scan: Callable[[], None] = lambda: None
+        self._ahead: Helper | None = None
 
     def prepare(self) -> bool:
         """Find out what runs and make pytest collect it. False when nothing asks for a contract to be judged.
@@ -68,6 +73,16 @@ class Controller(Session):
             kept += [suite for suite in find_suites([self.options.suite]) if suite.target in self.selected]
         self._warn_outdated(kept)
         missing = [target for target in self.targets if target.name not in {suite.target for suite in kept}]
+        distributed = self.config.getoption("dist", "no") != "no"
+        if (
+            self._facts is not None
+            and self.options.facts is None
+            and not distributed
+            and not self.config.option.collectonly
+        ):
+            self._ahead = Helper(self._judge_ahead)
+        else:
+            self._keep_scan()
         written = self._write(folder, missing)
         self.rendered = frozenset(suite.path for suite in written)
         args = [str(path) for path in self.config.getoption("file_or_dir")]
@@ -103,7 +118,14 @@ class Controller(Session):
         }
 
     def discard(self) -> None:
-        """Remove the temporary folders of this run."""
+        """Remove the temporary folders of this run, and end its helper."""
+        if self._ahead is not None:
+            if len(self._judges) == len(self.targets):
+                self._ahead.finish()
+            else:
+                self._ahead.close()
+                self._keep_scan()
+            self._ahead = None
         for folder in self._temporary:
             remove_folder(folder)
 
@@ -143,9 +165,11 @@ class Controller(Session):
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Publish evidence and reports of what was judged."""
+        if not self.config.option.collectonly:
+            self._conclude(session)
         self.discard()
-        if self.config.option.collectonly:
-            return
+
+    def _conclude(self, session: pytest.Session) -> None:
         self._stopped = bool(session.shouldstop or session.shouldfail) or session.exitstatus == 2
         if not self._collector.empty:
             try:
@@ -208,7 +232,7 @@ class Controller(Session):
         reason = Reason("outcome.interrupted" if self._stopped else "outcome.not_selected")
         return [
             have.get(contract.id)
-            or record_of(Verdict(contract.id, "not_run", reason=reason), contract, target, self.options)
+            or redact_all(record_of(Verdict(contract.id, "not_run", reason=reason), contract, target, self.options))
             for contract in self.catalogue.of_subject("framework" if target == FRAMEWORK else "target")
         ]
 
@@ -237,6 +261,7 @@ class Controller(Session):
         else:
             loaded = self._scan()
             self._facts, targets, self.repo = loaded.facts, loaded.targets, loaded.facts.repo
+            self._keep_scan = loaded.keep
         present = {target.name for target in targets}
         gone = [suite for suite in kept if suite.target not in present and not self.options.targets]
         self.targets = [*targets, *(TargetFacts(suite.target, suite.config) for suite in gone)]
@@ -252,7 +277,36 @@ class Controller(Session):
         return target_repo.load(self._asked, self.manifest, self._facts_folder, lenient=not self.options.targets)
 
     def _load_facts(self) -> StaticFacts:
-        return self._scan().facts
+        loaded = self._scan()
+        loaded.keep()
+        return loaded.facts
+
+    def _judges_itself(self) -> bool:
+        """Whether all judging is from files and happens in this process, so that a helper may begin with it."""
+        alone = self.config.getoption("dist", "no") == "no" and not self.config.option.collectonly
+        return alone and self.options.facts is None and tuple(self.options.levels) == ("static",)
+
+    def judge(self, target: str) -> Judge:
+        """The judge of a target, who knows what the helper has judged; KeyError when this run has no such target."""
+        while self._ahead is not None and target not in self._judges:
+            result = self._ahead.take()
+            if result is END:
+                self._ahead = None
+                break
+            name, verdicts = result
+            super().judge(name).know(verdicts)
+        return super().judge(target)
+
+    def _judge_ahead(self) -> Iterator[tuple[str, dict[str, Verdict]]]:
+        """Judge the targets in the order of their tests, and keep meanwhile what was read."""
+        for target in self.targets:
+            subject = "framework" if target.name == FRAMEWORK else "target"
+            judge = Judge(self.catalogue, self.view(target), self.options.levels)
+            yield (
+                target.name,
+                {contract.id: judge.verdict(contract.id) for contract in self.catalogue.of_subject(subject)},
+            )
+        self._keep_scan()
 
     def _remembered(self) -> Memory | None:
         """The memory of this run; None when nothing may be kept."""

@@ -7,6 +7,7 @@ itself when the result is asked for, so that a helper never changes what comes o
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -16,6 +17,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import IO, Any
+
+END = object()
+"""What `Helper.take` returns when the job has ended."""
 
 _LENGTH = 8  # bytes of a number on the pipe
 
@@ -38,29 +42,41 @@ class Helper:
             self._start()
 
     def take(self) -> Any:
-        """The next result."""
+        """The next result, `END` when there are no more."""
         if self._process:
             length = int.from_bytes(os.read(self._pipe, _LENGTH), "big")
             if length:
                 self._taken += 1
                 return pickle.loads(self._shared.read(length))
-            self.close()
+            if self._wait() == 0:
+                self._here = iter(())
         if self._here is None:
             self._here = self._job()
             for _ in range(self._taken):
                 next(self._here)
-        return next(self._here)
+        return next(self._here, END)
+
+    def finish(self) -> None:
+        """Have the job done to its end, beyond the results that were taken."""
+        while self.take() is not END:
+            pass
 
     def close(self) -> None:
         """End the helper, whatever it is doing."""
         if self._process:
             with suppress(ProcessLookupError):
                 os.kill(self._process, signal.SIGKILL)
-            with suppress(ChildProcessError):
-                os.waitpid(self._process, 0)
-            self._process = 0
-            os.close(self._pipe)
-            self._shared.close()
+            self._wait()
+
+    def _wait(self) -> int:
+        """The exit status of the process, once it has ended."""
+        status = 1
+        with suppress(ChildProcessError):
+            _, status = os.waitpid(self._process, 0)
+        self._process = 0
+        os.close(self._pipe)
+        self._shared.close()
+        return status
 
     def _start(self) -> None:
         # A file takes results of any size without waiting for a reader; each process has a position of its own in it.
@@ -77,15 +93,18 @@ class Helper:
             os.close(results)
             self._process = process
             return
+        status = 1
         try:
+            gc.disable()  # what was there before will not become garbage here
             for result in self._job():
                 payload = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
                 view = memoryview(payload)
                 while view:
                     view = view[os.write(results, view) :]
                 os.write(ready, len(payload).to_bytes(_LENGTH, "big"))
+            status = 0
         finally:  # also of an error or Ctrl-C: nothing of the run may go on in this process
-            os._exit(0)
+            os._exit(status)
 
 
 def _can_fork() -> bool:

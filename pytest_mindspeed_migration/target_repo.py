@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,11 +28,13 @@ class Loaded:
 
     Attributes:
         asked: files of the repo the facts depend on though nobody reads them, see `scan.repo_paths.questions`.
+        keep: writes what was read for the next run; it takes a while, and nothing of this run waits for it.
     """
 
     facts: StaticFacts
     targets: list[TargetFacts]
     asked: dict[str, int] = field(default_factory=dict)
+    keep: Callable[[], None] = lambda: None
 
 
 def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, lenient: bool = False) -> Loaded:
@@ -74,12 +76,12 @@ def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, 
         try:
             found = tree.discovered(repo, kept)
             chosen = select(found.targets, names, manifest, options, lenient)
-            facts = static.scan(repo, [target.name for target in chosen], kept, found, project, ahead)
+            facts = static.scan(repo, [target.name for target in chosen], kept, found, project, ahead, save=False)
         finally:
             if ahead is not None:
                 ahead.close()
         assets.attach(facts, repo, manifest, options.manifest)
-    return Loaded(facts, chosen, outside(asked))
+    return Loaded(facts, chosen, outside(asked), kept.save)
 
 
 @contextmanager

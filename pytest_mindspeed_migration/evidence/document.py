@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .. import __version__
-from ..atomic import write_atomic
+from ..atomic import indented, write_atomic
 from ..report.acceptance import Acceptance, assess
 from .redact import redact_all
 
@@ -47,7 +47,7 @@ class TargetResult:
         notes: Sequence[str],
         options: Options,
     ) -> TargetResult:
-        """Assess the records of a target."""
+        """Assess the records of a target, from which secrets have been taken already (`Collector`)."""
         acceptance = assess(records, catalogue)
         head: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
@@ -67,13 +67,13 @@ class TargetResult:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The content of evidence.json."""
-        parts = {
+        return {
+            **self.head,
             "commands": [_command(record) for record in self.records if "run" in record],
             "tests": [_test(record) for record in self.records],
             "contracts": [_contract(record) for record in self.records],
-            "notes": [*self.notes, *_notes(self.records)],
+            "notes": [*redact_all(list(self.notes)), *_notes(self.records)],
         }
-        return {**self.head, **redact_all(parts)}
 
     def digest(self) -> str:
         """Digest of everything that evidence and reports are made from."""
@@ -89,7 +89,7 @@ def publish(result: TargetResult, folder: Path) -> None:
         OSError: when the folder cannot be written.
     """
     validate(result.document)
-    write_atomic(folder / "evidence.json", json.dumps(result.document, ensure_ascii=False, indent=2) + "\n")
+    write_atomic(folder / "evidence.json", indented(result.document) + "\n")
 
 
 def validate(document: Mapping[str, Any]) -> None:

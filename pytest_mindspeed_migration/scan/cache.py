@@ -24,7 +24,8 @@ class ScanCache:
         self._path = path
         self._files: dict[str, list[Any]] = {}
         self._derived: dict[str, Any] = {}
-        self._changed = False
+        self._new_files: dict[str, tuple[list[int], object]] = {}  # not yet encoded, which takes its time
+        self._new_derived: dict[str, object] = {}
         if path is not None:
             self._load(path)
 
@@ -39,9 +40,8 @@ class ScanCache:
         return kept is None or kept[0] != stamp
 
     def keep_file(self, name: str, stamp: list[int], facts: object) -> None:
-        """Keep the facts of a file."""
-        self._files[name] = [stamp, to_json(facts)]
-        self._changed = True
+        """Keep the facts of a file, which are complete when the cache is saved."""
+        self._new_files[name] = (stamp, facts)
 
     @property
     def kept(self) -> bool:
@@ -69,16 +69,18 @@ class ScanCache:
             if holds is None or holds(kept):
                 return kept
             del self._derived[key]
-        result = compute()
-        self._derived = dict([*list(self._derived.items())[-KEPT + 1 :], (key, to_json(result))])
-        self._changed = True
+        result = self._new_derived[key] = compute()
         return result
 
     def save(self) -> None:
         """Write the cache when something new is in it."""
-        if self._path is None or not self._changed:
+        if self._path is None or not (self._new_files or self._new_derived):
             return
-        payload = {"tool": _tool_stamp(), "files": self._files, "derived": self._derived}
+        for name, (stamp, facts) in self._new_files.items():
+            self._files[name] = [stamp, to_json(facts)]
+        self._derived.update({key: to_json(result) for key, result in self._new_derived.items()})
+        derived = dict(list(self._derived.items())[-KEPT:])
+        payload = {"tool": _tool_stamp(), "files": self._files, "derived": derived}
         temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

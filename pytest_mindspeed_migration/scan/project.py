@@ -117,12 +117,11 @@ class Project:
         return self.cache.derived(FlowFacts, key, compute)
 
     def finish(self) -> None:
-        """Close the reading: keep what is new for the next run."""
+        """Close the reading: hand what is new to the cache."""
         self._add_undefined_names()
         self._pool.shutdown()
         for path, stamp in self._fresh.items():
             self.cache.keep_file(path, stamp, self.modules[path])
-        self.cache.save()
 
     def _imported_files(self, facts: ModuleFacts) -> Iterator[str]:
         for item in facts.imports:

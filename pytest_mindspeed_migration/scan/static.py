@@ -27,6 +27,7 @@ def scan(
     found: Discovery | None = None,
     project: Project | None = None,
     ahead: Ahead | None = None,
+    save: bool = True,
 ) -> StaticFacts:
     """Scan a target repo.
 
@@ -37,6 +38,7 @@ def scan(
         found: what `discover` returned for this repo, when the caller has it already.
         project: the Python side of the repo, when the caller has it already.
         ahead: who reads the files of the framework already.
+        save: whether the cache is written now; else the caller does it.
     """
     found = found or discover(repo)
     facts = StaticFacts(
@@ -64,6 +66,8 @@ def scan(
         if ahead is not None:
             ahead.names()
     project.finish()
+    if save:
+        project.cache.save()
     return facts
 
 
