@@ -75,7 +75,8 @@ class _Reader:
     def markdown(self, text: str) -> None:
         block: list[str] | None = None
         fence, language, start = "", "", 0
-        table_head, heading, before = "", "", ""
+        table_head, versions = "", False
+        heading_makes = before_makes = False  # whether the heading and the line before speak of files to be made
         for number, whole in enumerate(text.splitlines(), 1):
             line = whole[:_MAX_LINE]
             match = _FENCE.match(line)
@@ -90,15 +91,19 @@ class _Reader:
                 if language not in _SHELL and not line.lstrip().startswith(("#", "//")):
                     self._prose_paths(line, number)
             else:
-                heading = line if _HEADING.match(line) else heading
-                if not any(map(_TO_BE_MADE.search, (heading, before, line))):
+                makes = _TO_BE_MADE.search(line) is not None
+                heading_makes = makes if _HEADING.match(line) else heading_makes
+                if not (heading_makes or before_makes or makes):
                     self._prose_paths(line, number)
                     self._links(line, number)
                 self._prose_copy(line, number)
-                before = line if line.strip() else before
+                before_makes = makes if line.strip() else before_makes
             is_row = line.lstrip().startswith("|")
-            table_head = "" if not is_row else table_head or line
-            self.require(from_text(line, in_table=_VERSION_TABLE.search(table_head) is not None), number)
+            if not is_row:
+                table_head, versions = "", False
+            elif not table_head:
+                table_head, versions = line, _VERSION_TABLE.search(line) is not None
+            self.require(from_text(line, in_table=versions), number)
         self.facts.references = [ref for ref in self.facts.references if not self._is_made(ref.path)]
 
     def _is_made(self, path: str) -> bool:
