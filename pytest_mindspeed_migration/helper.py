@@ -41,6 +41,11 @@ class Helper:
         if not alone and _can_fork():
             self._start()
 
+    @property
+    def works(self) -> bool:
+        """Whether there is a second process."""
+        return self._process != 0
+
     def take(self) -> Any:
         """The next result, `END` when there are no more."""
         if self._process:

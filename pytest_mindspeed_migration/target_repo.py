@@ -72,12 +72,17 @@ def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, 
     with _without_collection(), questions() as asked:
         kept = ScanCache(_cache_file(repo, cache))
         project = Project(repo, cache=kept)
-        ahead = Ahead(project) if ALL in names or FRAMEWORK in names else None
+        whole = ALL in names or FRAMEWORK in names
+        ahead = Ahead(project) if whole else None
+        search = tree.Search(repo, kept, ahead=not whole)
         try:
-            found = tree.discovered(repo, kept)
+            if search.helped:
+                project.read([static.ENTRY] if static.ENTRY in project.files else [], wait=False)
+            found = search.result()
             chosen = select(found.targets, names, manifest, options, lenient)
             facts = static.scan(repo, [target.name for target in chosen], kept, found, project, ahead, save=False)
         finally:
+            search.close()
             if ahead is not None:
                 ahead.close()
         assets.attach(facts, repo, manifest, options.manifest)

@@ -2,22 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+from ..helper import Helper
 from .cache import ScanCache
 from .repo_paths import questions, same_answers
 from .stamps import PACKAGE, outside, tree_key
 from .targets import Discovery, discover
 
 
-def discovered(repo: Path, cache: ScanCache) -> Discovery:
-    """The targets of a repo with their files: as kept when nothing in the repo has changed, else discovered anew."""
+class Search:
+    """The search for the targets of a repo: in the cache when nothing in the repo has changed, else anew."""
 
-    def find() -> Discovery:
-        with questions() as asked:
-            found = discover(repo)
-        found.asked = outside(asked)
+    def __init__(self, repo: Path, cache: ScanCache, ahead: bool = False) -> None:
+        """Start it.
+
+        Args:
+            repo: the checkout.
+            cache: what earlier runs have found.
+            ahead: whether a helper begins now, because there is something else to do before `result`.
+        """
+        self._repo, self._cache = repo, cache
+        self._key = tree_key(repo, PACKAGE) if cache.kept else ""
+        self._helper = Helper(self._find, alone=not ahead or cache.holds(Discovery, self._key))
+
+    @property
+    def helped(self) -> bool:
+        """Whether a helper is at work."""
+        return self._helper.works
+
+    def result(self) -> Discovery:
+        """What was found."""
+
+        def holds(found: Discovery) -> bool:
+            return same_answers(self._repo, found.asked)
+
+        found = self._cache.derived(Discovery, self._key, self._helper.take, holds)
+        holds(found)  # notes the questions here too, whoever has asked them
         return found
 
-    key = tree_key(repo, PACKAGE) if cache.kept else ""
-    return cache.derived(Discovery, key, find, lambda found: same_answers(repo, found.asked))
+    def close(self) -> None:
+        """End the helper."""
+        self._helper.close()
+
+    def _find(self) -> Iterator[Discovery]:
+        with questions() as asked:
+            found = discover(self._repo)
+        found.asked = outside(asked)
+        yield found
