@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 _HEAD = re.compile(
-    r'"[^\n]*"\n# migration-suite: \{[^\n]*\}\n#[^\n]*\n\nimport pytest\n\n'
+    r'(?:"[^\n]*"|\'[^\n]*\')\n# migration-suite: \{[^\n]*\}\n#[^\n]*\n\nimport pytest\n\n'
     r'pytestmark = pytest\.mark\.migration_target\((?P<target>"[^\n]*"|\'[^\n]*\')\)\n'
 )
 _TEST = re.compile(
@@ -131,6 +131,9 @@ class SuiteFunction(pytest.Function):
 
     def setup(self) -> None:
         """Make the one fixture; nobody listens to fixtures being made (`SuiteModule` has looked)."""
+        if self.config.getoption("setupshow", False):
+            super().setup()
+            return
         from .session import Migration
 
         self.funcargs["migration"] = Migration(self._request)
