@@ -142,7 +142,7 @@ class Session:
 
     def recall(self, item: pytest.Item, target: str, contract: str, stated: dict[str, Any]) -> str | None:
         """The text a test of a rendered suite is shown with, when an earlier run has judged its contract."""
-        if self.memory is None or item.path not in self.rendered:
+        if self.memory is None or not _is_rendered(item):
             return None
         recalled = self.memory.recall(target, contract, stated)
         if recalled is None:
@@ -215,7 +215,7 @@ class Session:
             verdicts = [_verdict_without_evidence(contract.id, report)]
         elif verdicts and report.failed and all(verdict.status != "failed" for verdict in verdicts):
             verdicts = [_failed_by_the_test(verdict, report) for verdict in verdicts]
-        elif verdicts and item.path in self.rendered and verdicts[0].trace is None:
+        elif verdicts and _is_rendered(item) and verdicts[0].trace is None:
             report.__dict__["migration_shown"] = item.stash.get(_SHOWN, "")
         if report.passed and (not verdicts or verdicts[0].status == "unproven"):
             report.outcome = "failed"
@@ -296,6 +296,13 @@ class Migration:
                 # Findings on the framework are shown with `all`, and do not count against a migration.
                 raise pytest.xfail.Exception(shown, pytrace=False)
             pytest.fail(shown, pytrace=False)
+
+
+def _is_rendered(item: pytest.Item) -> bool:
+    """Whether the test is just what the template says: it judges one contract and does nothing else."""
+    from .suite_items import SuiteFunction
+
+    return isinstance(item, SuiteFunction)
 
 
 def _verdict_without_evidence(contract: str, report: pytest.TestReport) -> Verdict:
