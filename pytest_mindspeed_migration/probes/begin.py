@@ -10,12 +10,11 @@ from .. import target_repo
 from ..errors import UsageProblem
 from ..facts.target import RepoFacts
 from . import settings
-from .run import ProbeRun
-from .training_request import Training
-from .warm import InterpreterError, WarmInterpreter
 
 if TYPE_CHECKING:
     from ..options import Options
+    from .run import ProbeRun
+    from .warm import WarmInterpreter
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,10 @@ def begin(options: Options, base: Path, collect_only: bool) -> Begun:
     levels = settings.reach(options, interpreter)
     if levels == ("static",) or collect_only:
         return Begun(levels)
+    from .run import ProbeRun  # what a run at level static need not import
+    from .training_request import Training
+    from .warm import InterpreterError, WarmInterpreter
+
     warm = WarmInterpreter(interpreter)
     try:
         warm.start()
