@@ -1,4 +1,4 @@
-"""Rules that tell causes with the same words apart: numbers in the message, the chain, the traceback, the lines around it."""
+"""Rules that tell causes with the same words apart: numbers in the message, its chain, traceback and surroundings."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Div: operator.truediv,
     ast.Mod: operator.mod,
 }
+_ALLOWED = (ast.Expression, ast.Compare, ast.BinOp, ast.BoolOp, ast.Name, ast.Constant, ast.Load, ast.And, ast.Or)
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class When:
     def holds(self, context: Context) -> bool:
         """Whether all conditions hold in this context."""
         return (
-            all(compare(expression, context.groups) for expression in self.numbers)
+            self.fits(context.groups)
             and (self.chained is None or _any(self.chained, context.chained))
             and (self.trace is None or _any(self.trace, context.trace))
             and (self.not_trace is None or not _any(self.not_trace, context.trace))
@@ -90,7 +91,12 @@ class When:
             and (self.not_near is None or not _any(self.not_near, context.near))
             and (self.seen is None or self.seen in context.seen)
             and (self.not_seen is None or self.not_seen not in context.seen)
-            and all(nearly(context.groups.get(group) or "", names) for group, names in self.misspelt.items())
+        )
+
+    def fits(self, groups: Mapping[str, str | None]) -> bool:
+        """Whether the conditions hold that the line alone decides."""
+        return all(compare(expression, groups) for expression in self.numbers) and all(
+            nearly(groups.get(group) or "", names) for group, names in self.misspelt.items()
         )
 
 
@@ -113,7 +119,17 @@ def names_in(expression: str) -> set[str]:
     except SyntaxError as error:
         raise ValueError(str(error)) from error
     for node in ast.walk(tree):
-        allowed = (ast.Expression, ast.Compare, ast.BinOp, ast.BoolOp, ast.Name, ast.Constant, ast.Load, ast.And, ast.Or)
+        allowed = (
+            ast.Expression,
+            ast.Compare,
+            ast.BinOp,
+            ast.BoolOp,
+            ast.Name,
+            ast.Constant,
+            ast.Load,
+            ast.And,
+            ast.Or,
+        )
         if not isinstance(node, (*allowed, *_COMPARE, *_ARITHMETIC)):
             raise ValueError(f"{type(node).__name__} is not allowed in {expression!r}")
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

@@ -74,7 +74,12 @@ class Diagnosing:
             ),
         )
         for one in sorted(causes, key=lambda one: one.line.number):
-            if one.entry and first.entry and first.entry.id in one.entry.explains and one.line.number <= first.line.number:
+            if (
+                one.entry
+                and first.entry
+                and first.entry.id in one.entry.explains
+                and one.line.number <= first.line.number
+            ):
                 return one
         return first
 
@@ -86,6 +91,10 @@ class Diagnosing:
                 inside = any(low <= hit.line.number <= high and hit.line.rank == rank for low, high, rank in spans)
                 if not inside and (entry := self._entry_of_line(hit)):
                     found.append(Candidate(entry, hit.line, hit.offset))
+        for slot in self._scan.exceptions.values():
+            for hit in slot.hits:
+                if not any(low <= hit.line.number <= high and hit.line.rank == rank for low, high, rank in spans):
+                    found.append(Candidate(None, hit.line, hit.offset))
         for one in found:
             if one.entry is None or not one.entry.silent:
                 one.handled = self._windows.goes_on_after(_last_line(one), self._scan.lines, one.offset)
@@ -128,8 +137,10 @@ class Diagnosing:
             mine, current = known[index], known[best]
             if mine is None:
                 continue
-            if current is None or self._weight(mine[0]) < self._weight(current[0]) or (
-                chain.raised[index + 1].link == "direct" and self._weight(mine[0]) <= self._weight(current[0])
+            if (
+                current is None
+                or self._weight(mine[0]) < self._weight(current[0])
+                or (chain.raised[index + 1].link == "direct" and self._weight(mine[0]) <= self._weight(current[0]))
             ):
                 best = index
         if (chosen := known[best]) is not None:
@@ -160,7 +171,9 @@ class Diagnosing:
             and any(text in line.text for text in entry.literals)
             and self._holds(entry, line.text, context)
         ]
-        return min(found, key=lambda pair: (*self._weight(pair[0]), self._dictionary.position[pair[0].id]), default=None)
+        return min(
+            found, key=lambda pair: (*self._weight(pair[0]), self._dictionary.position[pair[0].id]), default=None
+        )
 
     def _holds(self, entry: Entry, text: str, context: Context) -> bool:
         match = entry.pattern.search(text)
@@ -212,7 +225,7 @@ class Diagnosing:
         follows = [
             other
             for other in candidates
-            if other.entry and other.entry is not entry and (other.entry.role != "cause" or other.entry.id in entry.explains)
+            if other.entry and other.entry is not entry and (other.entry.role != "cause" or _explains(one, other))
         ]
         return Diagnosis(
             status=status,  # type: ignore[arg-type]
@@ -269,7 +282,7 @@ class Diagnosing:
             folded.append(
                 Folded(
                     entry=entry.id if entry else None,
-                    text=entry.text if entry else {lang: name for lang in ("en", "zh")},
+                    text=entry.text if entry else dict.fromkeys(("en", "zh"), name),
                     count=max(len(group), counted),
                     ranks=_ranks(one.line for one in group),
                     first=_place(group[0].line),
@@ -280,8 +293,10 @@ class Diagnosing:
     def _excerpt(self, one: Candidate, size: int) -> tuple[str, ...]:
         """The end of the traceback and its message; or the lines of the same process around a lone line."""
         if one.chain is not None:
-            raised = next(raised for raised in one.chain.raised if one.line in (raised.line, *raised.message, *raised.frames))
-            message = [line for line in raised.message[: size // 3] if line.number <= max(one.line.number, raised.line.number + 3)]
+            chain = one.chain.raised
+            raised = next(part for part in chain if one.line in (part.line, *part.message, *part.frames))
+            shown = max(one.line.number, raised.line.number + 3)
+            message = [line for line in raised.message[: size // 3] if line.number <= shown]
             lines = [*raised.frames[-(size - len(message) - 1) :], raised.line, *message]
         else:
             lines = [
@@ -298,6 +313,10 @@ def _near(lines: Sequence[Line], first: Line, last: Line) -> list[str]:
     low = next((index for index, line in enumerate(own) if line.number >= first.number), 0)
     high = next((index for index, line in enumerate(own) if line.number > last.number), len(own))
     return [line.text for line in own[max(0, low - NEAR) : high + NEAR]]
+
+
+def _explains(one: Candidate, other: Candidate) -> bool:
+    return one.entry is not None and other.entry is not None and other.entry.id in one.entry.explains
 
 
 def _is_bare(text: str) -> bool:

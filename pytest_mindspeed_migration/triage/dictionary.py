@@ -81,12 +81,12 @@ class Entry:
         owner: whose part is at fault.
         text: the symptom in words; `cause`: the root cause; `fix`: what to do. By language.
         role: a cause; a consequence of what happened elsewhere; or a wrapper around the message that matters.
-        source: what sort of line counts: "raised" (exceptions and error records), "printed" (any text but debug, info and
-            warning records), "any".
+        source: what sort of line counts: "raised" (exceptions and error records), "printed" (any text but debug, info
+            and warning records), "any".
         silent: the run goes on after it, so it counts although nothing stopped.
         generic: says little more than the exception's class; anything more particular is preferred.
         confidence: how far the line alone proves the cause.
-        gate: a regular expression that begins with a literal and finds the lines faster than the pattern's own literals.
+        gate: a pattern that begins with a literal and finds the lines faster than the pattern's own literals.
         when: conditions that tell it from entries with the same words.
         explains: entries whose failure follows from this one.
         ambiguous_with: other causes of the same symptom, and what tells them apart, by language.
@@ -119,6 +119,11 @@ class Entry:
         found = best(options_of(self.pattern.pattern))
         assert found is not None
         return found
+
+    def fits(self, text: str) -> bool:
+        """Whether the pattern matches and the line does not already rule the entry out."""
+        match = self.pattern.search(text)
+        return match is not None and (self.when is None or self.when.fits(match.groupdict()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +287,7 @@ def _pattern(value: Any, key: str, fail: Any) -> re.Pattern[str]:
 def _text(value: Any, key: str, fail: Any) -> Text:
     """Text in both languages; a plain string stands for both."""
     if isinstance(value, str) and value:
-        return {lang: value for lang in _LANGUAGES}
+        return dict.fromkeys(_LANGUAGES, value)
     if not isinstance(value, dict) or set(value) != set(_LANGUAGES):
         raise fail(key, "has to be text, or a mapping with en and zh")
     if bad := [lang for lang in _LANGUAGES if not isinstance(value[lang], str) or not value[lang]]:
@@ -296,7 +301,7 @@ def _actions(value: Any, fail: Any) -> Mapping[str, tuple[str, ...]]:
             raise fail("fix", "has to be text, a list, or a mapping with en and zh")
         return {lang: _names(value[lang], f"fix.{lang}", fail) for lang in _LANGUAGES}
     actions = _names(value, "fix", fail)
-    return {lang: actions for lang in _LANGUAGES}
+    return dict.fromkeys(_LANGUAGES, actions)
 
 
 def _names(value: Any, key: str, fail: Any) -> tuple[str, ...]:

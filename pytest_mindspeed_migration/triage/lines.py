@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["raised", "printed", "quiet"]
-"""An exception or an error record; any other text; a record that a healthy run writes as well (debug, info, warning)."""
+"""An exception or error record; any other text; a record that a healthy run writes too (debug, info, warning)."""
 
 MAX_LINE = 20_000
 """Characters of one line that are looked at."""
 
-_TERMINAL = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_TERMINAL = re.compile(
+    r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00-\x08\x0b\x0c\x0e-\x1f]"
+)
 _STAMP = r"(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d\S*\]?\s+)?"
 # torchrun ([rank0]:, [default0]:, rank0:), MindSpeed ([Rank 0 | Local Rank 0]), mpirun ([1,3]<stderr>:), srun -l (3: )
 _PREFIX = re.compile(
@@ -26,9 +28,12 @@ _PREFIX = re.compile(
 )
 _RANK_INSIDE = re.compile(r"RankID:(\d+)|\[[Rr]ank (\d+)\]")
 _EXCEPTION = re.compile(r"^(?:E {2,})?(?:[A-Za-z_]\w*\.)*(?!\w*Warning\b)[A-Z]\w*[a-z]\w*(?:: |:?$)")
-_ERROR_RECORD = re.compile(r"^.{0,80}?(?:\b(?:ERROR|CRITICAL|FATAL)\b|\bE\d{4} \d\d:\d\d|\[E |^E[A-Z]\d{4}\b|^\[Error\])")
+_ERROR_RECORD = re.compile(
+    r"^.{0,80}?(?:\b(?:ERROR|CRITICAL|FATAL)\b|\bE\d{4} \d\d:\d\d|\[E |^E[A-Z]\d{4}\b|^\[Error\])"
+)
 _QUIET_RECORD = re.compile(
-    r"^.{0,100}?\b(?:DEBUG|INFO|WARN|WARNING|NOTICE)\b|^.{0,200}?\b\w*Warning: |^\[?\[?[WI]\d{4} \d\d:|^(?:warning|Warning|info|note)\b"
+    r"^.{0,100}?\b(?:DEBUG|INFO|WARN|WARNING|NOTICE)\b|^.{0,200}?\b\w*Warning: |^\[?\[?[WI]\d{4} \d\d:"
+    r"|^(?:warning|Warning|info|note)\b"
     r"|^\[?[WI] \w+\.cpp:|^\[W\d*[^\]]*\]|^.{0,60}?\| (?:WARNING|INFO|DEBUG)\b"
 )
 _PROGRESS = re.compile(

@@ -1,16 +1,15 @@
-"""Which fixed texts a line must contain before a regular expression can match it: what makes a search through a big log cheap."""
+"""Which fixed texts a line must contain before a pattern can match it: what makes a search through a big log cheap."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
-try:
-    from re import _constants as sre  # type: ignore[attr-defined]
-    from re import _parser as parser  # type: ignore[attr-defined]
-except ImportError:  # Python 3.10
-    import sre_constants as sre  # type: ignore[no-redef]
-    import sre_parse as parser  # type: ignore[no-redef]
+_INTERNAL = "re." if sys.version_info >= (3, 11) else "sre"
+sre: Any = import_module(f"{_INTERNAL}_constants")
+parser: Any = import_module(f"{_INTERNAL}_parser" if _INTERNAL == "re." else "sre_parse")
 
 Option = frozenset[str]
 """Alternatives: every match contains at least one of these texts."""

@@ -16,11 +16,13 @@ from .tracebacks import HEADER
 BLOCK = 1 << 18
 """Bytes read at a time: all gates run over a block while it is in the processor's cache."""
 
-COMMON = ("rror", "ailed", "annot", " not ")
-"""Fragments of failure messages, searched in each block. An exception or error record without one of them is found by the
-traceback above it; other lines, if an entry takes them, by literals of that entry. Few on purpose: each search costs a
-quarter to half a nanosecond a byte."""
+COMMON = ("rror", "ailed", " not ")
+"""Fragments of failure messages, searched in each block. An exception or error record without one of them is found by
+the traceback above it; other lines, if an entry takes them, by literals of that entry. Few on purpose: each search
+costs a quarter to half a nanosecond a byte."""
 
+EXCEPTION = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception): ")
+_NAMED = re.compile(rb"Error: |Exception: ")
 _TRACEBACK = b"Traceback (most recent call last)"
 _LAST = 4
 _LONG = 11
@@ -76,11 +78,13 @@ class Scan:
     Attributes:
         slots: by entry and rank.
         tracebacks: headers of tracebacks by rank; their hits have no entries.
+        exceptions: lines by rank that name an exception and that no entry takes; no entries either.
         size: bytes of the log; `lines`: how many line ends it has.
     """
 
     slots: dict[tuple[str, int | None], Slot] = field(default_factory=dict)
     tracebacks: dict[int | None, Slot] = field(default_factory=dict)
+    exceptions: dict[int | None, Slot] = field(default_factory=dict)
     size: int = 0
     lines: int = 0
 
@@ -108,7 +112,7 @@ class Scanner:
 
     @cached_property
     def _finders(self) -> tuple[Callable[[bytes, int], int], ...]:
-        """For each gate a function from a block and a place to the next place: bytes.find is the faster for long texts."""
+        """For each gate a function from a block and a place to the next place; bytes.find is faster for long texts."""
         return tuple(_finder(gate) for gate in self.gates)
 
     @staticmethod
@@ -150,8 +154,7 @@ class Scanner:
         for start in sorted(spans):
             raw = block[start : spans[start]]
             entries = self._possible(raw)
-            header = _TRACEBACK in raw
-            if not entries and not header:
+            if not entries and _TRACEBACK not in raw and not _NAMED.search(raw):
                 continue
             number += block.count(b"\n", counted, start)
             counted = start
@@ -177,8 +180,10 @@ class Scanner:
             _slot(scan.tracebacks, line.rank).add(Hit(offset, line, ()))
             return
         kind = line.kind
-        entries = tuple(entry for entry in possible if accepts(entry, kind) and entry.pattern.search(line.text))
-        if entries and (len(scan.slots) < _MAX_SLOTS or (entries[0].id, line.rank) in scan.slots):
+        entries = tuple(entry for entry in possible if accepts(entry, kind) and entry.fits(line.text))
+        if not entries and kind == "raised" and EXCEPTION.match(line.text):
+            _slot(scan.exceptions, line.rank).add(Hit(offset, line, ()))
+        elif entries and (len(scan.slots) < _MAX_SLOTS or (entries[0].id, line.rank) in scan.slots):
             _slot(scan.slots, (entries[0].id, line.rank)).add(Hit(offset, line, entries))
 
 

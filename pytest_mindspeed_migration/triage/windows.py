@@ -40,7 +40,11 @@ class Windows:
         """The lines around the line `number`, which begins at byte `offset`."""
         for window in self._cache:
             reaches_back = window.start == 0 or offset - window.start >= _MARGIN
-            if reaches_back and window.start <= offset and (window.end >= self._size or window.end - offset >= AFTER // 2):
+            if (
+                reaches_back
+                and window.start <= offset
+                and (window.end >= self._size or window.end - offset >= AFTER // 2)
+            ):
                 return window
         start = max(0, offset - BEFORE)
         self._source.seek(start)
@@ -66,7 +70,7 @@ class Windows:
         return _lines(data, lines_in_file + 1 - data.count(b"\n"))
 
     def goes_on_after(self, line: Line, lines_in_file: int, offset: int) -> bool:
-        """Whether training went on after `line`: steps further down, of its own process, or (more of them) of another."""
+        """Whether training went on after `line`: steps further down, of its own process, or more of another."""
         after = [*self.around(offset, line.number).lines, *self.tail(lines_in_file)]
         steps = {other.number: other.rank for other in after if other.number > line.number and is_progress(other.text)}
         own = [rank for rank in steps.values() if line.rank is None or rank in (None, line.rank)]

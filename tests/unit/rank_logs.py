@@ -30,7 +30,10 @@ def healthy(steps: int = 30, seed: int = 0, first: int = 1) -> list[str]:
     for shard in range(4):
         lines.append(f"\rLoading checkpoint shards: {shard * 25:3d}%|{'#' * shard}| {shard}/4 [00:0{shard}<00:02]")
     lines.append("")
-    lines += [f"[Rank {rank} | Local Rank {rank}] 2026-03-01 10:00:0{rank},7 INFO [x:1] => Prepare data" for rank in range(RANKS)]
+    lines += [
+        f"[Rank {rank} | Local Rank {rank}] 2026-03-01 10:00:0{rank},7 INFO [x:1] => Prepare data"
+        for rank in range(RANKS)
+    ]
     for step in range(first, first + steps):
         lines.append(progress(step, 1.0 + chance.random()))
         if step % 7 == 0:
@@ -49,7 +52,11 @@ def progress(step: int, loss: float) -> str:
 
 def raised(example: str) -> list[str]:
     """The example as Python prints it: with a traceback, when it is the line of an exception; else as it is."""
-    if "\n" in example.strip("\n") or re.match(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*: ", example) is None or "WARNING" in example:
+    if (
+        "\n" in example.strip("\n")
+        or re.match(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*: ", example) is None
+        or "WARNING" in example
+    ):
         return example.strip("\n").split("\n")
     if example.startswith(("E1", "E4", "EC", "EE", "EH", "EI", "EJ", "EZ")):
         return [example]
@@ -80,7 +87,9 @@ def interleave(by_rank: dict[int, Sequence[str]], seed: int = 0, prefix: str = "
 def peers_notice(failed: int) -> dict[int, list[str]]:
     """What the other ranks print when a peer has gone."""
     endings = (
-        ["RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.1]:24512"],
+        [
+            "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.1]:24512"
+        ],
         [
             "EI0006: [PID: 4711] 2026-03-01-10:05:00.123.456 Getting socket times out. Reason: Remote Rank did not send",
             "        Solution: 1. Check the rank service processes with other errors or no errors in the cluster.",
@@ -92,7 +101,12 @@ def peers_notice(failed: int) -> dict[int, list[str]]:
     )
     others = [rank for rank in range(RANKS) if rank != failed]
     return {
-        rank: ["Traceback (most recent call last):", '  File "/mm/t.py", line 9, in step', "    dist.all_reduce(x)", *ending]
+        rank: [
+            "Traceback (most recent call last):",
+            '  File "/mm/t.py", line 9, in step',
+            "    dist.all_reduce(x)",
+            *ending,
+        ]
         for rank, ending in zip(others, endings, strict=True)
     }
 
