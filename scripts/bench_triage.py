@@ -47,9 +47,8 @@ def main() -> None:
         entry, line, _, memory = triage[1].split()
     rate = {name: size / seconds / 1e6 for name, (seconds, _) in (("grep", grep), ("triage", triage))}
     print(f"log: {size / 1e6:.0f} MB; patterns: {len(literals())} literals")
-    print(
-        f"grep -E: {rate['grep']:.0f} MB/s; triage: {rate['triage']:.0f} MB/s; ratio {rate['triage'] / rate['grep']:.2f}"
-    )
+    ratio = rate["triage"] / rate["grep"]
+    print(f"grep -E: {rate['grep']:.0f} MB/s; triage: {rate['triage']:.0f} MB/s; ratio {ratio:.2f}")
     print(f"triage: {entry} at line {line}; peak memory {float(memory):.0f} MB")
 
 

@@ -60,8 +60,18 @@ def test_an_earlier_handled_exception_is_not_the_cause() -> None:
     assert (diagnosis.entry, diagnosis.owner) == ("fsdp_dtype", "model")
 
 
-@pytest.mark.parametrize("prefix", ["[rank{rank}]: ", "[default{rank}]:", "[default{rank}]:[rank{rank}]: ", "{rank}: ", "[1,{rank}]<stderr>:",
-                                    "[Rank {rank} | Local Rank {rank}] ", "2026-03-01T10:00:00Z [rank{rank}]: "])  # fmt: skip
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "[rank{rank}]: ",
+        "[default{rank}]:",
+        "[default{rank}]:[rank{rank}]: ",
+        "{rank}: ",
+        "[1,{rank}]<stderr>:",
+        "[Rank {rank} | Local Rank {rank}] ",
+        "2026-03-01T10:00:00Z [rank{rank}]: ",
+    ],
+)
 def test_ranks_that_are_interleaved_are_told_apart(prefix: str) -> None:
     """Two ranks fail line by line; the one that torchrun saw first is the cause."""
     both = interleave(
@@ -125,7 +135,8 @@ def test_what_was_raised_while_handling_something_known_is_the_cause() -> None:
         "During handling of the above exception, another exception occurred:",
         "",
         *traceback(
-            "ValueError: The checkpoint you are trying to load has model type `toy_vl` but Transformers does not recognize this architecture."
+            "ValueError: The checkpoint you are trying to load has model type `toy_vl` but "
+            "Transformers does not recognize this architecture."
         ),
     )
     assert diagnosis.entry == "architecture_unknown"
@@ -155,7 +166,8 @@ def test_a_message_of_several_lines_is_read_to_its_end() -> None:
             "RuntimeError: SetPrecisionMode:x.cpp:1 NPU function error: AclSetCompileopt(x), error code is 500001"
         ),
         "[ERROR] 2026-03-01-10:00:00 (PID:7, Device:0, RankID:0) ERR00100 PTA call acl api failed",
-        "EC0010: [PID: 7] 2026-03-01-10:00:00.000.000 Failed to import Python module [ModuleNotFoundError: No module named 'attr'.].",
+        "EC0010: [PID: 7] 2026-03-01-10:00:00.000.000 Failed to import Python module "
+        "[ModuleNotFoundError: No module named 'attr'.].",
     )
     assert diagnosis.entry == "cann_python_dependency"
 
@@ -195,8 +207,8 @@ def test_a_shortage_of_memory_is_told_apart_by_its_numbers(
     allocated: str, reserved: str, free: str, entry: str
 ) -> None:
     text = (
-        f"RuntimeError: NPU out of memory. Tried to allocate 512.00 MiB (NPU 0; 29.50 GiB total capacity; {allocated} GiB already "
-        f"allocated; {allocated} GiB current active; {free} GiB free; {reserved} GiB reserved in total by PyTorch)"
+        f"RuntimeError: NPU out of memory. Tried to allocate 512.00 MiB (NPU 0; 29.50 GiB total capacity; {allocated} GiB "
+        f"already allocated; {allocated} GiB current active; {free} GiB free; {reserved} GiB reserved in total by PyTorch)"
     )
     assert triage(failing(text)).entry == entry
 
@@ -216,7 +228,7 @@ def test_a_loss_that_is_nan_is_found_as_the_framework_prints_it() -> None:
 
 
 def test_a_misspelt_key_among_many_that_are_meant() -> None:
-    meant = [f"[INFO] Automatically registered YAML field: data.dataset_param.attr.{name} (type: <class 'str'>, value: x)"
+    meant = [f"[INFO] Automatically registered YAML field: data.dataset_param.attr.{name} (type: str, value: x)"
              for name in ("images", "messages", "role_tag", "system")]  # fmt: skip
     line = (
         "[INFO] Automatically registered YAML field: parallel.fsdp_plan.aply_modules (type: <class 'list'>, value: [])"
