@@ -97,8 +97,25 @@ class Diagnosing:
                     found.append(Candidate(None, hit.line, hit.offset))
         for one in found:
             if one.entry is None or not one.entry.silent:
-                one.handled = self._windows.goes_on_after(_last_line(one), self._scan.lines, one.offset)
+                uncaught = one.chain is not None and one.chain.uncaught
+                one.handled = self._windows.goes_on_after(_last_line(one), self._scan.lines, one.offset, uncaught)
+        self._revive(found)
         return found
+
+    def _revive(self, found: list[Candidate]) -> None:
+        """Something ended the run, and steps after every candidate made it look handled: output was buffered.
+
+        The last thing that each process reported, or the one that torchrun saw fail, is then taken for its end.
+        """
+        open_ones = [one for one in found if not one.handled and not (one.entry and one.entry.silent)]
+        if not open_ones or any(one.entry is None or one.entry.role == "cause" for one in open_ones):
+            return
+        stopping = [one for one in found if one.handled and (one.entry is None or one.entry.role == "cause")]
+        failed_first = self._elastic_rank()
+        own = [one for one in stopping if one.line.rank == failed_first] or stopping
+        last = {one.line.rank: one for one in sorted(own, key=lambda one: one.line.number)}
+        for one in last.values():
+            one.handled = False
 
     def _from_tracebacks(self) -> list[Candidate]:
         headers = sorted(

@@ -57,6 +57,11 @@ class Chain:
     end: int
 
     @property
+    def uncaught(self) -> bool:
+        """Whether the interpreter printed it as it ended: such a traceback goes back to the main module."""
+        return any("in <module>" in line.text for line in self.raised[-1].frames[:1])
+
+    @property
     def lines(self) -> list[Line]:
         """All its lines, in the order of the chain."""
         return [line for one in self.raised for line in (*one.frames, one.line, *one.message)]

@@ -53,6 +53,15 @@ def test_an_exception_that_was_handled_gives_nothing(exception: str) -> None:
     assert read_text("\n".join([*healthy(), *traceback(exception), *steps]) + "\n") is None
 
 
+def test_output_that_was_buffered_does_not_make_a_failure_look_handled() -> None:
+    """stdout reaches the log when the process ends, after the traceback on stderr."""
+    late = [f"[rank0]: {progress(step, 1.5)}" for step in range(31, 60)]
+    ended = ["Traceback (most recent call last):", '  File "/mm/t.py", line 3, in <module>', "    main()", OOM]
+    assert triage(*healthy(), *ended, *late).entry == "npu_out_of_memory"
+    inner = [f"[rank0]: {line}" for line in traceback(OOM)]
+    assert triage(*healthy(), *inner, *late, *summary(0)).entry == "npu_out_of_memory"
+
+
 def test_an_earlier_handled_exception_is_not_the_cause() -> None:
     handled = [f"[rank0]: {line}" for line in traceback("ImportError: libcudart.so.12: cannot open shared object file")]
     log = "\n".join([*handled, *healthy()]) + "\n" + failing(DTYPE)
@@ -207,8 +216,9 @@ def test_a_shortage_of_memory_is_told_apart_by_its_numbers(
     allocated: str, reserved: str, free: str, entry: str
 ) -> None:
     text = (
-        f"RuntimeError: NPU out of memory. Tried to allocate 512.00 MiB (NPU 0; 29.50 GiB total capacity; {allocated} GiB "
-        f"already allocated; {allocated} GiB current active; {free} GiB free; {reserved} GiB reserved in total by PyTorch)"
+        f"RuntimeError: NPU out of memory. Tried to allocate 512.00 MiB (NPU 0; 29.50 GiB total capacity; "
+        f"{allocated} GiB already allocated; {allocated} GiB current active; {free} GiB free; "
+        f"{reserved} GiB reserved in total by PyTorch)"
     )
     assert triage(failing(text)).entry == entry
 
