@@ -52,7 +52,13 @@ def triage(line: str, look_alikes: list[str]) -> tuple[str | None, str | None, s
     """Entry, owner and status for a line; look-alikes come before it as exceptions that the run survived."""
     known = load_dictionary()
     alone = read_text(line + "\n", known)
-    survived = [f"[rank1]: {text}" for other in look_alikes for text in raised(other) if len(raised(other)) > 1]
+    tracebacks = [raised(other) for other in look_alikes]
+    survived = [
+        f"[rank1]: {text}".replace("in <module>", "in probe")
+        for lines in tracebacks
+        if len(lines) > 1
+        for text in lines
+    ]
     if alone is not None and alone.status == "consequence":  # others that follow from a failure would outweigh it
         log = "\n".join([*survived, *healthy(), *(f"[rank2]: {text}" for text in raised(line))])
     else:

@@ -12,7 +12,7 @@ from .lines import Line
 from .model import Alternative, Diagnosis, Folded, Place
 from .scan import Hit, Scan, accepts
 from .tracebacks import Chain, Raised, read_chains
-from .windows import Windows
+from .windows import BUFFERED_STEPS, Windows
 
 NEAR = 30
 """Lines of the same process, before and after, that count as near."""
@@ -24,6 +24,7 @@ _FEW = 5
 _ELASTIC_ROOT = re.compile(r"^\s*rank\s*:\s*(\d+)\b")
 _ROLE_ORDER = {"cause": 0, "consequence": 1, "wrapper": 2}
 _ASYNCHRONOUS = "npu_asynchronous"
+_ENDS = ("elastic_child_failed", "process_failed")
 
 
 @dataclass
@@ -97,18 +98,21 @@ class Diagnosing:
                     found.append(Candidate(None, hit.line, hit.offset))
         for one in found:
             if one.entry is None or not one.entry.silent:
-                uncaught = one.chain is not None and one.chain.uncaught
-                one.handled = self._windows.goes_on_after(_last_line(one), self._scan.lines, one.offset, uncaught)
+                one.handled = self._windows.goes_on_after(_last_line(one), self._scan.lines, one.offset)
         self._revive(found)
         return found
 
     def _revive(self, found: list[Candidate]) -> None:
         """Something ended the run, and steps after every candidate made it look handled: output was buffered.
 
-        The last thing that each process reported, or the one that torchrun saw fail, is then taken for its end.
+        What shows that the run ended is the launcher's report, or a traceback that goes back to the main module. The last thing
+        that each process reported, or the one that torchrun saw fail, is then taken for its end.
         """
-        open_ones = [one for one in found if not one.handled and not (one.entry and one.entry.silent)]
-        if not open_ones or any(one.entry is None or one.entry.role == "cause" for one in open_ones):
+        open_ones = [one for one in found if not one.handled]
+        if any(one.entry is None or one.entry.role == "cause" for one in open_ones):
+            return
+        reported = any(one.entry and one.entry.id in _ENDS for one in open_ones)
+        if not reported and not any(self._ended_there(one) for one in found if one.handled):
             return
         stopping = [one for one in found if one.handled and (one.entry is None or one.entry.role == "cause")]
         failed_first = self._elastic_rank()
@@ -116,6 +120,13 @@ class Diagnosing:
         last = {one.line.rank: one for one in sorted(own, key=lambda one: one.line.number)}
         for one in last.values():
             one.handled = False
+
+    def _ended_there(self, one: Candidate) -> bool:
+        return (
+            one.chain is not None
+            and one.chain.uncaught
+            and not self._windows.goes_on_after(_last_line(one), self._scan.lines, one.offset, BUFFERED_STEPS)
+        )
 
     def _from_tracebacks(self) -> list[Candidate]:
         headers = sorted(

@@ -28,14 +28,11 @@ _PREFIX = re.compile(
 )
 _RANK_INSIDE = re.compile(r"RankID:(\d+)|\[[Rr]ank (\d+)\]")
 _EXCEPTION = re.compile(r"^(?:E {2,})?(?:[A-Za-z_]\w*\.)*(?!\w*Warning\b)[A-Z]\w*[a-z]\w*(?:: |:?$)")
-_ERROR_RECORD = re.compile(
-    r"^.{0,80}?(?:\b(?:ERROR|CRITICAL|FATAL)\b|\bE\d{4} \d\d:\d\d|\[E |^E[A-Z]\d{4}\b|^\[Error\])"
-)
-_QUIET_RECORD = re.compile(
-    r"^.{0,100}?\b(?:DEBUG|INFO|WARN|WARNING|NOTICE)\b|^.{0,200}?\b\w*Warning: |^\[?\[?[WI]\d{4} \d\d:"
-    r"|^(?:warning|Warning|info|note)\b"
-    r"|^\[?[WI] \w+\.cpp:|^\[W\d*[^\]]*\]|^.{0,60}?\| (?:WARNING|INFO|DEBUG)\b"
-)
+_ERROR_WORD = re.compile(r"(?<!\w)(?:ERROR|CRITICAL|FATAL|E\d{4} \d\d:\d\d)|\[E ")
+_ERROR_START = re.compile(r"E[A-Z]\d{4}\b|\[Error\]")
+_QUIET_WORD = re.compile(r"(?<!\w)(?:DEBUG|INFO|WARN|WARNING|NOTICE)(?!\w)")
+_QUIET_START = re.compile(r"\[{0,2}[WI]\d{4} \d\d:|(?:[Ww]arning|info|note)\b|\[?[WI] \w+\.cpp:|\[W\d*[^\]]*\]")
+_HEAD = 100  # characters in which a record names its level
 _PROGRESS = re.compile(
     r"\biteration\s+\d+\s*/\s*\d+|\b(?:step|iter|epoch)\w*['\"]?\s*[:=]?\s*\d+.{0,200}\bloss\b"
     r"|\bloss['\"]?\s*[:=]\s*['\"]?\d.{0,200}(?:\blr\b|learning|epoch|norm)",
@@ -97,9 +94,10 @@ def split_prefix(text: str) -> tuple[int | None, str]:
 
 def kind_of(text: str) -> Kind:
     """Whether a text (without its prefix) reports an error, or is of the sort that a healthy run writes too."""
-    if _EXCEPTION.match(text) or _ERROR_RECORD.match(text):
+    if _EXCEPTION.match(text) or _ERROR_START.match(text) or _ERROR_WORD.search(text, 0, _HEAD):
         return "raised"
-    return "quiet" if _QUIET_RECORD.match(text) else "printed"
+    quiet = _QUIET_START.match(text) or _QUIET_WORD.search(text, 0, _HEAD) or "Warning: " in text[: 2 * _HEAD]
+    return "quiet" if quiet else "printed"
 
 
 def is_progress(text: str) -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import BinaryIO
 
 from .dictionary import Dictionary, Entry
 from .lines import Line, read_line
 from .literals import options_of
-from .tracebacks import HEADER
 
 BLOCK = 1 << 18
 """Bytes read at a time: all gates run over a block while it is in the processor's cache."""
@@ -30,6 +29,9 @@ _LINE = re.compile(rb"[^\r\n]+")
 _KEPT = 2  # first and last occurrences that are kept of each kind and process
 _MAX_SLOTS = 20_000
 _MAX_SHAPES = 20_000
+_MAX_SHAPE = 2_000
+_MANY = 5_000  # lines of one shape that match: of more, most are only counted
+_SAMPLE = 64
 _DIGITS = bytes(ord("0") if chr(code).isdigit() and code < 128 else code for code in range(256))
 _ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -72,6 +74,28 @@ class Slot:
 
 
 @dataclass
+class Shape:
+    """What lines that differ in digits only have in common.
+
+    Attributes:
+        entries: what may match them: a literal is there, and the kind of line counts.
+        header: whether it begins a traceback; `named`: whether it names an exception.
+        seen: how many there were; `slot`: where the last one was kept.
+    """
+
+    entries: tuple[Entry, ...]
+    header: bool
+    named: bool
+    seen: int = 0
+    slot: Slot | None = None
+
+    @property
+    def matters(self) -> bool:
+        """Whether such a line has to be looked at."""
+        return self.header or self.named or bool(self.entries)
+
+
+@dataclass
 class Scan:
     """What one pass has found.
 
@@ -94,7 +118,7 @@ class Scanner:
 
     def __init__(self, dictionary: Dictionary) -> None:
         self._entries = dictionary.entries
-        self._shapes: dict[bytes, tuple[Entry, ...]] = {}
+        self._shapes: dict[bytes, Shape] = {}
 
     @cached_property
     def gates(self) -> tuple[re.Pattern[bytes], ...]:
@@ -153,47 +177,62 @@ class Scanner:
         number, counted = scan.lines + 1, 0
         for start in sorted(spans):
             raw = block[start : spans[start]]
-            entries = self._possible(raw)
-            if not entries and _TRACEBACK not in raw and not _NAMED.search(raw):
+            shape = self._shape(raw)
+            if not shape.matters:
+                continue
+            shape.seen += 1
+            if shape.slot is not None and shape.seen > _MANY and shape.seen % _SAMPLE:
+                shape.slot.count += 1
                 continue
             number += block.count(b"\n", counted, start)
             counted = start
             for line in read_line(raw, number):
-                self._take(scan, scan.size + start, line, entries)
+                shape.slot = _take(scan, Hit(scan.size + start, line, shape.entries), shape)
 
-    def _possible(self, raw: bytes) -> tuple[Entry, ...]:
-        """The entries whose literals the line contains: lines that differ in digits only are looked at once."""
-        if b"\x1b" in raw:
-            raw = _ESCAPES.sub(b"", raw)
+    def _shape(self, raw: bytes) -> Shape:
+        """What kind of line it is: lines that differ in digits only are looked at once."""
         shape = raw.translate(_DIGITS)
         known = self._shapes.get(shape)
         if known is None:
-            known = tuple(entry for texts, entry in self._literals if any(text in shape for text in texts))
-            if len(shape) < 2_000:
+            known = self._new_shape(shape)
+            if len(shape) < _MAX_SHAPE:
                 if len(self._shapes) >= _MAX_SHAPES:
                     self._shapes.clear()
                 self._shapes[shape] = known
         return known
 
-    def _take(self, scan: Scan, offset: int, line: Line, possible: tuple[Entry, ...]) -> None:
-        if HEADER.search(line.text):
-            _slot(scan.tracebacks, line.rank).add(Hit(offset, line, ()))
-            return
-        kind = line.kind
-        entries = tuple(entry for entry in possible if accepts(entry, kind) and entry.fits(line.text))
-        if not entries and kind == "raised" and EXCEPTION.match(line.text):
-            _slot(scan.exceptions, line.rank).add(Hit(offset, line, ()))
-        elif entries and (len(scan.slots) < _MAX_SLOTS or (entries[0].id, line.rank) in scan.slots):
-            _slot(scan.slots, (entries[0].id, line.rank)).add(Hit(offset, line, entries))
+    def _new_shape(self, shape: bytes) -> Shape:
+        plain = _ESCAPES.sub(b"", shape) if b"\x1b" in shape else shape
+        possible = [entry for texts, entry in self._literals if any(text in plain for text in texts)]
+        header = _TRACEBACK in plain
+        if not possible and not header and not _NAMED.search(plain):
+            return Shape((), False, False)
+        line = next(read_line(shape, 0))
+        entries = tuple(entry for entry in possible if accepts(entry, line.kind))
+        return Shape(entries, header, EXCEPTION.match(line.text) is not None)
+
+
+def _take(scan: Scan, hit: Hit, shape: Shape) -> Slot | None:
+    """Keep the line where it belongs; the slot, when an entry matches it."""
+    line = hit.line
+    if shape.header:
+        scan.tracebacks.setdefault(line.rank, Slot()).add(replace(hit, entries=()))
+        return None
+    entries = tuple(entry for entry in hit.entries if entry.fits(line.text))
+    if entries:
+        key = (entries[0].id, line.rank)
+        if key in scan.slots or len(scan.slots) < _MAX_SLOTS:
+            slot = scan.slots.setdefault(key, Slot())
+            slot.add(replace(hit, entries=entries))
+            return slot
+    elif shape.named and (line.rank in scan.exceptions or len(scan.exceptions) < _MAX_SLOTS):
+        scan.exceptions.setdefault(line.rank, Slot()).add(hit)
+    return None
 
 
 def accepts(entry: Entry, kind: str) -> bool:
     """Whether a line of this kind, alone, counts for the entry."""
     return entry.source == "any" or kind == "raised" or (entry.source == "printed" and kind == "printed")
-
-
-def _slot(slots: dict[object, Slot] | dict[int | None, Slot] | dict[tuple[str, int | None], Slot], key: object) -> Slot:
-    return slots.setdefault(key, Slot())  # type: ignore[arg-type]
 
 
 def _forms(text: str) -> list[bytes]:

@@ -15,7 +15,8 @@ AFTER = 512 << 10
 _CACHED = 4
 _MARGIN = 64 << 10
 _OWN_STEPS = 2
-_BUFFERED_STEPS = 150  # 8 KiB of short lines
+BUFFERED_STEPS = 150
+"""More steps than can have been waiting in the buffer of a process (8 KiB of short lines)."""
 _STEPS = 4  # what others had already logged, or log until they wait for the one that failed
 
 
@@ -70,22 +71,19 @@ class Windows:
         data = self._source.read(BEFORE)
         return _lines(data, lines_in_file + 1 - data.count(b"\n"))
 
-    def goes_on_after(self, line: Line, lines_in_file: int, offset: int, uncaught: bool) -> bool:
+    def goes_on_after(self, line: Line, lines_in_file: int, offset: int, enough: int = _OWN_STEPS) -> bool:
         """Whether training went on after `line`: steps further down, of its own process, or more of another.
 
         Args:
             line: the end of what went wrong.
             lines_in_file: how many lines the log has.
             offset: where it begins in the file, in bytes.
-            uncaught: whether it looks like the end of a process: then only so many steps count as cannot have been
-                waiting in a buffer of its output.
+            enough: how many steps of its own process are enough.
         """
         after = [*self.around(offset, line.number).lines, *self.tail(lines_in_file)]
         steps = {other.number: other.rank for other in after if other.number > line.number and is_progress(other.text)}
         own = [rank for rank in steps.values() if line.rank is None or rank in (None, line.rank)]
-        if uncaught:
-            return len(own) >= _BUFFERED_STEPS
-        return len(own) >= _OWN_STEPS or len(steps) >= _STEPS
+        return len(own) >= enough or len(steps) >= enough + _STEPS - _OWN_STEPS
 
 
 def _lines(data: bytes, first: int) -> tuple[Line, ...]:
