@@ -105,8 +105,8 @@ class Diagnosing:
     def _revive(self, found: list[Candidate]) -> None:
         """Something ended the run, and steps after every candidate made it look handled: output was buffered.
 
-        What shows that the run ended is the launcher's report, or a traceback that goes back to the main module. The last thing
-        that each process reported, or the one that torchrun saw fail, is then taken for its end.
+        What shows that the run ended is the launcher's report, or a traceback that goes back to the main module. The
+        last thing that each process reported, or the one that torchrun saw fail, is then taken for its end.
         """
         open_ones = [one for one in found if not one.handled]
         if any(one.entry is None or one.entry.role == "cause" for one in open_ones):
