@@ -31,6 +31,8 @@ FAMILIES: dict[str, Family] = {
     "qwen3_asr": speech_families.QWEN3_ASR,
     "mimo_v25": speech_families.MIMO_V25,
     "moss_tts_delay": speech_families.MOSS_TTS_DELAY,
+    "cosyvoice3_encoder": speech_families.COSYVOICE3_ENCODER,
+    "qwen3_tts": speech_families.QWEN3_TTS,
 }
 TINY_WORDS = 256
 

@@ -5,7 +5,8 @@
 ``image``: conversations about pictures, in the layout of ``dataset_type: huggingface`` with the attribute mapping of
 the example YAMLs (``messages`` with ``role`` and ``content``, ``images`` as paths). ``audio``: spoken rows for
 ``qwen3_asr`` (``messages``, ``audio`` as one path). ``codes``: rows with audio codes, for ``mosstts_delay``.
-Needs pillow for ``image``; everything else is the standard library.
+``voices``: rows with audio codes, the spoken text and a reference voice, for ``qwen3tts``. ``parquet``: a parquet file
+and its list, for ``cosyvoice``. Needs pillow for ``image``, pyarrow for ``parquet``; the rest is the standard library.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ def _write_picture(path: Path, colour: str, width: int, height: int) -> None:
     Image.new("RGB", (width, height), colour).save(path)
 
 
-def _write_tone(path: Path, hertz: float, seconds: float) -> None:
-    samples = (math.sin(2 * math.pi * hertz * n / SAMPLING_RATE) for n in range(int(seconds * SAMPLING_RATE)))
+def _write_tone(path: Path, hertz: float, seconds: float, rate: int = SAMPLING_RATE) -> None:
+    samples = (math.sin(2 * math.pi * hertz * n / rate) for n in range(int(seconds * rate)))
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
-        file.setframerate(SAMPLING_RATE)
+        file.setframerate(rate)
         file.writeframes(b"".join(struct.pack("<h", int(20000 * sample)) for sample in samples))
 
 
@@ -80,12 +81,58 @@ def code_rows(folder: Path, codebooks: int = 4, codebook_size: int = 1024) -> Pa
     return path
 
 
+def voice_rows(folder: Path) -> Path:
+    """Sixteen texts with codes of shape (frames, 16) and a reference voice of 24 kHz; gives the JSON-lines file."""
+    (folder / "voices").mkdir(parents=True, exist_ok=True)
+    draw = random.Random(0)
+    path = folder / "voices.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(ROWS):
+            voice = folder / "voices" / f"{number:02}.wav"
+            _write_tone(voice, 220.0 + 20 * number, 1.0, rate=24000)
+            codes = [[draw.randrange(2048) for _ in range(16)] for _ in range(8 + number % 5)]
+            text = f"sentence number {number}"
+            row = {"audio": str(voice), "ref_audio": str(voice), "text": text, "audio_codes": codes}
+            file.write(json.dumps(row) + "\n")
+    return path
+
+
+def parquet_rows(folder: Path) -> Path:
+    """Sixteen utterances of one to two seconds with 25 speech tokens a second; gives the list of parquet files."""
+    import pyarrow
+    from pyarrow import parquet
+
+    folder.mkdir(parents=True, exist_ok=True)
+    draw = random.Random(0)
+    tone = folder / "tone.wav"
+    rows = []
+    for number in range(ROWS):
+        seconds = 1.2 + 0.2 * (number % 4)
+        _write_tone(tone, 220.0 + 20 * number, seconds, rate=24000)
+        rows.append(
+            {
+                "utt": f"utterance-{number}",
+                "text": f"sentence number {number}",
+                "instruct": "You are a helpful assistant.<|endofprompt|>",
+                "audio_data": tone.read_bytes(),
+                "speech_token": [draw.randrange(6561) for _ in range(int(seconds * 25))],
+                "utt_embedding": [draw.random() for _ in range(192)],
+                "spk_embedding": [draw.random() for _ in range(192)],
+            }
+        )
+    tone.unlink()
+    parquet.write_table(pyarrow.Table.from_pylist(rows), folder / "speech.parquet")
+    listing = folder / "data.list"
+    listing.write_text(f"{folder / 'speech.parquet'}\n", encoding="utf-8")
+    return listing
+
+
 def _write(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return path
 
 
-KINDS = {"image": image_rows, "audio": audio_rows, "codes": code_rows}
+KINDS = {"image": image_rows, "audio": audio_rows, "codes": code_rows, "voices": voice_rows, "parquet": parquet_rows}
 
 
 def main() -> None:
