@@ -67,6 +67,7 @@ def use_when_needed() -> list[str]:
             made.put(torch.cuda, name, _zero, "answers 0")
     _streams(made)
     _on_gloo(made)
+    _averages(made)
     _without_device_generators(made)
     return made.used
 
@@ -180,6 +181,27 @@ def _streams(made: _StandIns) -> None:
             present(**({"device": None, "priority": 0} if name == "Stream" else {"enable_timing": False}))
         except TypeError:  # also when there is none
             made.put(torch.cpu, name, made_class, "orders nothing")
+
+
+def _averages(made: _StandIns) -> None:
+    """gloo has no average: it is the sum over the ranks, divided by their number."""
+    import torch.distributed as dist
+
+    original = dist.all_reduce
+    name = "torch.distributed.all_reduce: an average is a sum that is divided"
+
+    @functools.wraps(original)
+    def all_reduce(tensor: Any, op: Any = dist.ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
+        if op != dist.ReduceOp.AVG or async_op or dist.get_backend(group) != "gloo":
+            return original(tensor, op, group, async_op)
+        if name not in made.used:
+            made.used.append(name)
+        original(tensor, dist.ReduceOp.SUM, group)
+        ranks = dist.get_world_size(group)
+        tensor.copy_(tensor / ranks if tensor.is_floating_point() else tensor // ranks)
+        return None
+
+    dist.all_reduce = all_reduce
 
 
 def _without_device_generators(made: _StandIns) -> None:
