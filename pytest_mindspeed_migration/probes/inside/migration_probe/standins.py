@@ -39,6 +39,23 @@ class _StandIns:
 
         setattr(owner, name, noted)
 
+    def instead_of_error(self, owner: Any, name: str, value: Callable[..., Any], does: str) -> None:
+        """Put a stand-in beside `owner.name`, for calls that it refuses: what it takes, it goes on doing itself."""
+        original = getattr(owner, name, None)
+        shown = f"{owner.__name__}.{name}: {does}"
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            try:
+                if original is not None:
+                    return original(*args, **kwargs)
+            except TypeError:
+                pass
+            if shown not in self.used:
+                self.used.append(shown)
+            return value(*args, **kwargs)
+
+        setattr(owner, name, called)
+
 
 @functools.cache
 def use_when_needed() -> list[str]:
@@ -176,11 +193,7 @@ def _streams(made: _StandIns) -> None:
             return 0.0
 
     for name, made_class in (("Stream", Stream), ("Event", Event)):
-        present: Any = getattr(torch.cpu, name, None)
-        try:
-            present(**({"device": None, "priority": 0} if name == "Stream" else {"enable_timing": False}))
-        except TypeError:  # also when there is none
-            made.put(torch.cpu, name, made_class, "orders nothing")
+        made.instead_of_error(torch.cpu, name, made_class, "one that orders nothing, for arguments of a device")
 
 
 def _averages(made: _StandIns) -> None:
