@@ -115,6 +115,7 @@ def _modules(
     shards = [number for number, use in enumerate(uses) if (use["plan"], use["option"]) == _SHARDS]
     sharded = {name for number in shards for name in found[number]}
     data["tied"] = [{"names": group, "units": tied.units(group, sharded)} for group in shared]
+    data["ties"] = tied.other_tying(model, started.module.__name__.split(".")[0]) if shared else None
     data["parameters"] = tree.parameter_count(model)
     data["rows"] = tree.collapse(model, {name: tuple(numbers) for name, numbers in marks.items()})
 
