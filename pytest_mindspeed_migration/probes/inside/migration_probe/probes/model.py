@@ -62,7 +62,7 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
         _modules(request, started, model, modules, shared, data)
     with steps.step("model.checkpoint") as data:
         package = started.module.__name__.split(".")[0]
-        data.update(checkpoint.compare(model, _path(started), started.args.model.model_id, package, shared))
+        data.update(checkpoint.compare(model, _path(started), package, shared))
     again = tied.tying_function(started.trainer_class)
     if again is not None:
         with steps.step("model.tie") as data:
