@@ -77,9 +77,8 @@ def _transformers4(model: Any, keys: list[str], mapping: Any) -> tuple[Renamed, 
 def _transformers5(model: Any, keys: list[str], mapping: Any) -> tuple[Renamed, set[str]]:
     """Source: `convert_and_load_state_dict_in_model` of Transformers 5.x."""
     loading = importlib.import_module("transformers.core_model_loading")
-    conversions = importlib.import_module("transformers.conversion_mapping").get_model_conversion_mapping(
-        model, mapping
-    )
+    known = importlib.import_module("transformers.conversion_mapping")
+    conversions = known.get_model_conversion_mapping(model, mapping)
     renamings = [item for item in conversions if isinstance(item, loading.WeightRenaming)]
     converters = [item for item in conversions if isinstance(item, loading.WeightConverter)]
     state = model.state_dict()
