@@ -82,7 +82,9 @@ DEFECTS = [
         (
             MODELING,
             "        return super()._from_config(config, **options)\n",
-            "        model = super()._from_config(config, **options)\n        next(model.parameters()).sum().item()\n        return model\n",
+            "        model = super()._from_config(config, **options)\n"
+            "        next(model.parameters()).sum().item()\n"
+            "        return model\n",
         ),
     ),
     (
@@ -92,7 +94,9 @@ DEFECTS = [
         (
             MODELING,
             "    def overwrite_transformer_config(",
-            "    def overwrite_transformer_config(cls, *parts):\n        raise RuntimeError('no such option')\n\n    @classmethod\n    def _overwrite(",
+            "    def overwrite_transformer_config(cls, *parts):\n"
+            "        raise RuntimeError('no such option')\n\n"
+            "    @classmethod\n    def _overwrite(",
         ),
     ),
     (
