@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
+REMOVED = {"removed": True}
+"""An override that takes the key out of the config, where null is another value than none."""
+
 DEFAULT_TRAINER = "mindspeed_mm/fsdp/train/trainer.py"
 
 
@@ -92,12 +95,22 @@ def write_config(request: dict[str, Any], overrides: dict[str, Any]) -> str:
     with open(path, encoding="utf-8") as stream:
         data = yaml.safe_load(stream)
     for dotted, value in overrides.items():
-        put(data, dotted, value)
+        if value == REMOVED:
+            _remove(data, dotted)
+        else:
+            put(data, dotted, value)
     name = os.path.splitext(os.path.basename(path))[0]
     written = os.path.join(request["work"], f"{name}.rehearsal.yaml")
     with open(written, "w", encoding="utf-8") as stream:
         yaml.safe_dump(data, stream, allow_unicode=True, sort_keys=False)
     return written
+
+
+def _remove(data: dict[str, Any], dotted: str) -> None:
+    *parents, last = dotted.split(".")
+    for name in parents:
+        data = data.get(name) or {}
+    data.pop(last, None)
 
 
 def put(data: dict[str, Any], dotted: str, value: Any) -> None:

@@ -30,7 +30,7 @@ def serve(path: str) -> None:
 
     The socket is bound first: requests that arrive during the imports wait. A client that goes away ends its probe.
     """
-    _die_with_parent()
+    die_with_parent()
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path + "+")
@@ -73,7 +73,7 @@ def _fork(connection: socket.socket, inherited: list[socket.socket]) -> int:
     code = 70
     try:
         os.setsid()
-        _die_with_parent()
+        die_with_parent()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for end in inherited:
@@ -163,8 +163,8 @@ def _read_line(connection: socket.socket) -> bytes:
     return line
 
 
-def _die_with_parent() -> None:
-    """Linux only; elsewhere the client's end of the socket is what ends a probe."""
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when its parent ends. Linux only."""
     parent = os.getppid()
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:

@@ -1,11 +1,14 @@
-"""Stand-ins for what a machine without an accelerator lacks. Each one that a probe uses is named in its evidence.
+"""Stand-ins for what a machine without an accelerator lacks. The evidence names each one that was really used.
 
-`use_when_needed` installs only those the interpreter needs: a name that torch has by itself is left alone.
+Every stand-in notes its name when the target first calls it; where a device is there, or torch has the name by itself,
+nothing is installed.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,36 +24,49 @@ _NO_OPS = (
 _ZEROS = ("memory_allocated", "memory_reserved", "max_memory_allocated", "max_memory_reserved", "mem_get_info")
 
 
+class _StandIns:
+    def __init__(self) -> None:
+        self.used: list[str] = []
+
+    def put(self, owner: Any, name: str, value: Callable[..., Any], does: str) -> None:
+        """Put a stand-in in the place of `owner.name`."""
+        shown = f"{owner.__name__}.{name}: {does}"
+
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            if shown not in self.used:
+                self.used.append(shown)
+            return value(*args, **kwargs)
+
+        setattr(owner, name, noted)
+
+
 def use_when_needed() -> list[str]:
-    """Install stand-ins for a CPU-only interpreter and return their names; none where a device is there."""
+    """Install the stand-ins a CPU-only interpreter needs.
+
+    Returns:
+        The names of those the target has called, a list that grows as it does; always empty where a device is there.
+    """
     import torch
 
+    made = _StandIns()
     if device_count():
-        return []
-    used: list[str] = []
-
-    def stand_in(owner: Any, name: str, value: Callable[..., Any], shown: str) -> None:
-        setattr(owner, name, value)
-        used.append(shown)
-
+        return made.used
     if hasattr(torch, "accelerator"):
-        stand_in(torch.accelerator, "set_device_index", _nothing, "torch.accelerator.set_device_index: does nothing")
-    missing = [name for name in _NO_OPS if not hasattr(torch.cpu, name)]
-    for name in missing:
-        setattr(torch.cpu, name, _nothing)
-    zeros = [name for name in _ZEROS if not hasattr(torch.cpu, name)]
-    for name in zeros:
-        setattr(torch.cpu, name, _zero)
+        made.put(torch.accelerator, "set_device_index", _nothing, "does nothing")
+    for name in _NO_OPS:
+        if not hasattr(torch.cpu, name):
+            made.put(torch.cpu, name, _nothing, "does nothing")
+    for name in _ZEROS:
+        if not hasattr(torch.cpu, name):
+            made.put(torch.cpu, name, _zero, "answers 0")
     if not hasattr(torch.cpu, "get_rng_state"):
-        torch.cpu.get_rng_state = torch.get_rng_state
-        missing.append("get_rng_state")
-    if missing or zeros:
-        used.append("torch.cpu: {} do nothing or answer 0".format(", ".join(sorted(missing + zeros))))
+        made.put(torch.cpu, "get_rng_state", torch.get_rng_state, "answers the state of the CPU generator")
     if not torch.cuda.is_available():
         for name in _ZEROS:
-            setattr(torch.cuda, name, _zero)
-        used.append("torch.cuda: memory counters answer 0")
-    return used
+            made.put(torch.cuda, name, _zero, "answers 0")
+    _on_gloo(made)
+    _without_device_generators(made)
+    return made.used
 
 
 def single_process_group() -> str:
@@ -63,6 +79,30 @@ def single_process_group() -> str:
         os.environ.setdefault(name, value)
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     return "torch.distributed: process group of one rank (gloo)"
+
+
+def group_when_needed(package: str) -> list[str]:
+    """Start the process group where the framework knows no backend for CPU ranks; the name of the stand-in, if used.
+
+    The framework starts a group where nobody did, and asks its own `get_dist_comm_backend` (`fsdp/utils/device.py`).
+
+    Args:
+        package: the framework's package, imported already.
+    """
+    import torch.distributed as dist
+
+    if device_count() or dist.is_initialized():
+        return []
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith(package + ".")]
+    ask = next((found for module in modules if (found := getattr(module, "get_dist_comm_backend", None))), None)
+    try:
+        backend = ask() if ask is not None else "gloo"
+    except Exception:
+        backend = None
+    if backend is not None and "gloo" in str(backend):
+        return []
+    dist.init_process_group("gloo")
+    return [f"torch.distributed: process group on gloo, since {package} has no backend for CPU ranks"]
 
 
 def device_count() -> int:
@@ -78,9 +118,43 @@ def device_count() -> int:
     return int(torch.cuda.device_count())
 
 
+def _on_gloo(made: _StandIns) -> None:
+    """A process group for devices becomes one for CPU ranks; one that asks for gloo alone is left as it is."""
+    import torch.distributed as dist
+
+    original = dist.init_process_group
+
+    @functools.wraps(original)
+    def init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if backend == "gloo" and kwargs.get("device_id") is None:
+            return original(backend, *args, **kwargs)
+        name = f"torch.distributed.init_process_group: gloo for {backend}, bound to no device"
+        if name not in made.used:
+            made.used.append(name)
+        kwargs.pop("device_id", None)
+        return original("gloo", *args, **kwargs)
+
+    dist.init_process_group = init_process_group
+    dist.distributed_c10d.init_process_group = init_process_group
+
+
+def _without_device_generators(made: _StandIns) -> None:
+    """DTensor's random operators would ask a CPU mesh for the generator of a device; each rank uses its own instead."""
+    try:
+        import torch.distributed.tensor._dispatch as dispatch
+    except ImportError:
+        return
+    if hasattr(dispatch, "is_rng_supported_mesh"):
+        made.put(dispatch, "is_rng_supported_mesh", _no, "answers no")
+
+
 def _nothing(*args: Any, **kwargs: Any) -> None:
     return None
 
 
 def _zero(*args: Any, **kwargs: Any) -> int:
     return 0
+
+
+def _no(*args: Any, **kwargs: Any) -> bool:
+    return False

@@ -55,6 +55,10 @@ class Steps:
             }
         )
 
+    def say(self, event: dict[str, Any]) -> None:
+        """Send an event of another kind, such as the progress within a long step."""
+        self._send(event)
+
     def ok(self, *names: str) -> bool:
         """Whether none of these steps failed."""
         return not self._failed.intersection(names)

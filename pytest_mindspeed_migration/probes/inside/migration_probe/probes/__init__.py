@@ -12,7 +12,7 @@ from ..boot import boot
 from ..covered import Measured
 from ..steps import Send, Steps
 
-NAMES = ("environment", "plugins", "model", "batch", "errors")
+NAMES = ("environment", "plugins", "model", "batch", "errors", "rehearsal")
 
 
 def run(request: dict[str, Any], send: Send) -> None:
