@@ -213,3 +213,11 @@ def test_a_folder_without_a_tokenizer_is_named() -> None:
     assert (error.message, error.value) == ("tokens.no_tokenizer", "/models/none")
     shown.data("model.folder")["tokenizer"]["tokenizer"] = ["tokenizer.json"]
     assert said(shown.judge("model.special_tokens")) == [("error", "cpu.raised", None)]
+
+
+def test_a_key_of_another_module_that_ends_alike_is_not_suggested() -> None:
+    name, key = "model.layers.{*}.mlp.experts.{*}.up_proj.weight", "vocoder.layers.{*}.mlp.up_proj.weight"
+    shown = _checkpoint(
+        missing=[{"name": name, "count": 8, "first": name}], unexpected=[{"name": key, "count": 1, "first": key}]
+    )
+    assert shown.judge("model.checkpoint_keys")[0].suggestion is None
