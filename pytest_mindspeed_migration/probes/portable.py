@@ -73,8 +73,10 @@ def _assets(view: TargetView, config: ConfigFacts, base: Path) -> Iterator[Overr
     if not isinstance(params, dict):
         params, below = config.get("data.dataset_param") or {}, "data.dataset_param"
     data_key = next((key for key in DATA_KEYS if isinstance(params, dict) and key in params), DATA_KEYS[0])
-    media_key = next((key for key in MEDIA_KEYS if isinstance(params, dict) and key in params), MEDIA_KEYS[0])
-    wanted = {"model_path": MODEL_KEY, "image_root": f"{below}.{media_key}", "dataset_path": f"{below}.{data_key}"}
+    media_key = next((key for key in MEDIA_KEYS if isinstance(params, dict) and key in params), None)
+    wanted = {"model_path": MODEL_KEY, "dataset_path": f"{below}.{data_key}"}
+    if media_key is not None:  # a strict section takes no key that it does not declare
+        wanted["image_root"] = f"{below}.{media_key}"
     replaced: dict[str, Override] = {}
     for name, key in wanted.items():
         if given.get(name) is None:

@@ -64,3 +64,9 @@ def test_data_and_media_go_where_the_config_has_them() -> None:
         "data.dataset_param.basic_parameters.dataset_dir": "/work/migration/images",
         "data.dataset_param.basic_parameters.dataset": ["/work/migration/a.json", "/b.json"],
     }
+
+
+def test_a_folder_of_media_is_written_only_where_the_config_has_a_key_for_it() -> None:
+    basic = {"dataset": "/data/train.json"}
+    found = _overrides({"data": {"dataset_param": {"basic_parameters": basic}}}, image_root="images")
+    assert found == {}
