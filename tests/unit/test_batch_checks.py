@@ -220,13 +220,34 @@ def test_tokens_are_held_against_the_towers_where_no_field_tells(request: pytest
     assert [one.message for one in _findings("data.modal_alignment", unknown([7, 9, 64]))] == ["batch.tokens_differ"]
 
 
-@pytest.mark.parametrize("contract", CONTRACTS[2:])
-def test_a_model_that_cannot_be_made_small_is_not_judged(contract: str) -> None:
+def _not_small(**shrink: Any) -> ProbeFacts:
     facts = _recorded()
-    facts.steps = {"boot": facts.steps["boot"], "shrink": StepFacts("shrink", "ok", data={"refusal": "too large"})}
+    for name in ("from_pretrained", "get_model", "materialise", "forward", "backward", "text_only"):
+        del facts.steps[name]
+    facts.steps["shrink"] = StepFacts("shrink", "ok", data=shrink)
+    return facts
+
+
+@pytest.mark.parametrize("contract", ["model.forward_inputs", "model.forward_loss"])
+def test_a_model_that_cannot_be_made_small_is_not_judged(contract: str) -> None:
+    facts = _not_small(refusal="too large")
     with pytest.raises(registry.NothingToJudge) as raised:
         registry.judge(contract, _view(facts), "cpu")
     assert raised.value.values == {"why": "too large"}
+    with pytest.raises(registry.Blocked) as blocked:
+        registry.judge(contract, _view(facts, builds=False), "cpu")
+    assert blocked.value.contracts == ("model.build",)
+
+
+@pytest.mark.parametrize("contract", CONTRACTS[4:])
+def test_data_are_judged_without_a_small_model(contract: str) -> None:
+    assert [one for one in registry.judge(contract, _view(_not_small(refusal="too large")), "cpu") if one.fails] == []
+
+
+@pytest.mark.parametrize("contract", CONTRACTS[2:])
+def test_a_broken_model_folder_blocks_what_comes_of_it(contract: str) -> None:
+    facts = _recorded()
+    facts.steps = {"boot": facts.steps["boot"], "shrink": StepFacts("shrink", "ok", data={"broken": "config.json"})}
     with pytest.raises(registry.Blocked) as blocked:
         registry.judge(contract, _view(facts, builds=False), "cpu")
     assert blocked.value.contracts == ("model.build",)

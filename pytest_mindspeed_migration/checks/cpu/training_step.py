@@ -50,6 +50,7 @@ def nothing_stays_empty(view: TargetView) -> list[Finding]:
 @check("model.forward_inputs", level="cpu")
 def fields_meet_parameters(view: TargetView) -> list[Finding]:
     """Every field of a real batch, and use_cache, meets a parameter of the real `forward`."""
+    passed_step(view, "from_pretrained", "model.from_pretrained")
     passed_step(view, "batches", "data.collate")
     step = step_of(view, "forward")
     binding = step.data.get("binding")
