@@ -280,3 +280,15 @@ def test_what_comes_after_a_failure_is_blocked_by_whoever_judges_it(contract: st
     with pytest.raises(registry.Blocked) as raised:
         registry.judge(contract, _view(facts), "cpu")
     assert raised.value.contracts == (blocker,)
+
+
+def test_the_field_table_has_a_row_for_each_field_and_all_its_cells() -> None:
+    facts = _recorded()
+    facts.steps["forward"].data["binding"]["fields"]["extra"] = {"parameter": None, "type": "list", "length": 3}
+    table = registry.details_of("model.forward_inputs", _view(facts))
+    assert table is not None
+    rows = {row["key"]: row for row in table["fields"]}
+    assert rows["input_ids"] == {"key": "input_ids", "parameter": "input_ids", "type": "int64", "shape": "1 x 152"}
+    assert rows["rope_deltas"]["parameter"] == "**kwargs"
+    assert rows["use_cache"] == {"key": "use_cache", "parameter": "**kwargs", "type": "bool", "shape": "-"}
+    assert rows["extra"] == {"key": "extra", "parameter": "-", "type": "list", "shape": "3"}

@@ -76,7 +76,18 @@ def fields_meet_parameters(view: TargetView) -> list[Finding]:
 def field_table(view: TargetView) -> dict[str, Any]:
     """The field table: batch key, parameter of forward, type, shape."""
     binding = step_of(view, "forward").data.get("binding") or {"fields": {}}
-    return {"fields": [{"key": key, **field} for key, field in binding["fields"].items()]}
+    return {"fields": [_row(key, field) for key, field in binding["fields"].items()]}
+
+
+def _row(key: str, field: dict[str, Any]) -> dict[str, Any]:
+    size = field.get("shape", field.get("length"))
+    shape = " x ".join(map(str, size)) if isinstance(size, list) else "-" if size is None else str(size)
+    return {
+        "key": key,
+        "parameter": field["parameter"] or "-",
+        "type": field.get("dtype") or field["type"],
+        "shape": shape or "scalar",
+    }
 
 
 @check("model.forward_loss", level="cpu")
