@@ -34,19 +34,22 @@ def _recorded() -> ProbeFacts:
     return from_json(ProbeFacts, json.loads(RECORDED.read_text(encoding="utf-8")))
 
 
-def _view(batch: ProbeFacts, builds: bool = True) -> TargetView:
+def _view(batch: ProbeFacts, builds: bool = True, on_meta: bool = True) -> TargetView:
     build = StepFacts("model.build", "ok" if builds else "error")
     probes = _Probes(batch=batch, model=ProbeFacts("model", "done", {"model.build": build}))
     return TargetView(
-        StaticFacts(configs={"c.yaml": ConfigFacts("c.yaml", {})}), TargetFacts("t", "c.yaml"), None, probes
+        StaticFacts(configs={"c.yaml": ConfigFacts("c.yaml", {"training": {"init_model_with_meta_device": on_meta}})}),
+        TargetFacts("t", "c.yaml"),
+        None,
+        probes,
     )
 
 
-def _findings(contract: str, change: Change | None = None) -> list[Finding]:
+def _findings(contract: str, change: Change | None = None, on_meta: bool | None = None) -> list[Finding]:
     facts = _recorded()
     if change is not None:
         change(facts.steps)
-    view = _view(facts)
+    view = _view(facts, on_meta=contract != "model.from_pretrained" if on_meta is None else on_meta)
     own = ("batch_steps", "training_step", "data_rows")
     found: list[Finding] = []
     for function in registry.checks_of(contract, "cpu"):
@@ -205,6 +208,17 @@ def test_one_thing_wrong_is_an_error(contract: str, change: Change, message: str
 def test_what_may_be_meant_is_a_note(contract: str, change: Change, message: str) -> None:
     found = [one for one in _findings(contract, change) if one.message == message]
     assert [one.severity for one in found] == ["note"]
+
+
+def test_what_a_route_that_the_config_does_not_take_leaves_empty_is_a_note() -> None:
+    loaded = _in("from_pretrained", "storage", "differing", value={"rotary.inv_freq": 1})
+    initialised = _put("materialise", differing={"rotary.inv_freq": 1})
+    for contract, change, on_meta in (
+        ("model.from_pretrained", loaded, True),
+        ("model.from_config", initialised, False),
+    ):
+        assert [one.message for one in _findings(contract, change, on_meta) if one.fails] == []
+        assert [one.message for one in _findings(contract, change, not on_meta) if one.fails] == ["batch.differing"]
 
 
 def test_tokens_are_held_against_the_towers_where_no_field_tells(request: pytest.FixtureRequest) -> None:
