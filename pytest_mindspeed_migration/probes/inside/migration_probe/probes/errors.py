@@ -6,6 +6,7 @@ import traceback
 from functools import partial
 from typing import Any
 
+from .. import standins
 from ..describe import describe
 from ..framework import Started, start
 from ..isolate import in_child
@@ -17,6 +18,8 @@ _SECONDS = 60
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
     """One step a case of `request["cases"]`: its `overrides` hold the mistake, `until` says how far the run goes."""
+    with steps.step("stand_ins") as data:
+        data["stand_ins"] = standins.use_when_needed()
     for case in request["cases"]:
         with steps.step(case["name"]) as data:
             overrides = {**request.get("overrides", {}), **case["overrides"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import standins
 from ..framework import start
 from ..plugins import import_plugins, registered
 from ..steps import Steps
@@ -13,6 +14,7 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     """Steps: `config` (parsed by the framework's loader), `plugins` (imported by the framework's own function)."""
     started = None
     with steps.step("config") as data:
+        data["stand_ins"] = standins.use_when_needed()
         started = start(request, request.get("overrides"))
         data["trainer"] = f"{started.trainer_class.__module__}.{started.trainer_class.__qualname__}"
         data["plugin"] = [str(entry) for entry in getattr(started.args.training, "plugin", None) or []]
