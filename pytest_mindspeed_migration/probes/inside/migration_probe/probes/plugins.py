@@ -11,10 +11,11 @@ from ..steps import Steps
 
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
-    """Steps: `config` (parsed by the framework's loader), `plugins` (imported by the framework's own function)."""
+    """Steps: `stand_ins`, `config` (parsed by the framework's loader), `plugins` (imported by the framework's own function)."""
+    with steps.step("stand_ins") as data:
+        data["stand_ins"] = standins.use_when_needed()
     started = None
     with steps.step("config") as data:
-        data["stand_ins"] = standins.use_when_needed()
         started = start(request, request.get("overrides"))
         data["trainer"] = f"{started.trainer_class.__module__}.{started.trainer_class.__qualname__}"
         data["plugin"] = [str(entry) for entry in getattr(started.args.training, "plugin", None) or []]
