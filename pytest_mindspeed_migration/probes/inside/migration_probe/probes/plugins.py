@@ -11,9 +11,8 @@ from ..steps import Steps
 
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
-    """Steps: `stand_ins`, `config` (parsed by the framework's loader), `plugins` (imported by the framework's own function)."""
-    with steps.step("stand_ins") as data:
-        data["stand_ins"] = standins.use_when_needed()
+    """Steps: `config` (parsed by the framework's loader), `plugins` (imported by the framework's own function)."""
+    used = standins.use_with_torch()
     started = None
     with steps.step("config") as data:
         started = start(request, request.get("overrides"))
@@ -27,3 +26,4 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
         data["before"] = registered(import_plugin)
         data["entries"] = import_plugins(entries, import_plugin, request["repo"])
         data["after"] = registered(import_plugin)
+        data["stand_ins"] = used
