@@ -75,7 +75,8 @@ def _assets(view: TargetView, config: ConfigFacts, base: Path) -> Iterator[Overr
     data_key = next((key for key in DATA_KEYS if isinstance(params, dict) and key in params), DATA_KEYS[0])
     media_key = next((key for key in MEDIA_KEYS if isinstance(params, dict) and key in params), None)
     wanted = {"model_path": MODEL_KEY, "dataset_path": f"{below}.{data_key}"}
-    if media_key is not None:  # a strict section takes no key that it does not declare
+    one_path = media_key is not None and params[media_key] == params.get(data_key)  # there it is the data, not a folder
+    if media_key is not None and not one_path:  # a strict section takes no key that it does not declare
         wanted["image_root"] = f"{below}.{media_key}"
     replaced: dict[str, Override] = {}
     for name, key in wanted.items():

@@ -66,6 +66,14 @@ def test_data_and_media_go_where_the_config_has_them() -> None:
     }
 
 
+def test_where_one_path_is_data_and_folder_the_media_do_not_replace_the_data() -> None:
+    basic = {"dataset_dir": "/data/data.list", "dataset": "/data/data.list"}
+    found = _overrides(
+        {"data": {"dataset_param": {"basic_parameters": basic}}}, dataset_path="/d.list", image_root="/images"
+    )
+    assert found == {f"data.dataset_param.basic_parameters.{key}": "/d.list" for key in basic}
+
+
 def test_a_folder_of_media_is_written_only_where_the_config_has_a_key_for_it() -> None:
     basic = {"dataset": "/data/train.json"}
     found = _overrides({"data": {"dataset_param": {"basic_parameters": basic}}}, image_root="images")

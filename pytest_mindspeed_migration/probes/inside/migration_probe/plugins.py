@@ -121,6 +121,8 @@ def _handler(frame: FrameType) -> int:
     around = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Try) and node.handlers and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
+        if isinstance(node, ast.Try)
+        and node.handlers
+        and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
     ]
     return max(around, key=lambda node: node.lineno).handlers[0].lineno if around else line

@@ -12,6 +12,7 @@ from ..framework import Started, start
 from ..isolate import in_child
 from ..plugins import import_plugins
 from ..steps import Steps
+from ..warned import warned
 
 _SECONDS = 60
 
@@ -34,12 +35,13 @@ def _run(request: dict[str, Any], overrides: dict[str, Any], until: str) -> dict
     entries = import_plugins(plugins, started.named("import_plugin"), request["repo"])
     hidden = [item for entry in entries for item in entry["hidden"]]
     answer: dict[str, Any] = {"hidden": hidden, "error": None}
-    try:
-        _build(started, until)
-    except Exception as error:
-        traceback.print_exc()
-        answer["error"] = describe(error, request["repo"])
-    return answer
+    with warned(request["repo"]) as warnings:
+        try:
+            _build(started, until)
+        except Exception as error:
+            traceback.print_exc()
+            answer["error"] = describe(error, request["repo"])
+    return {**answer, "warned": warnings}
 
 
 def _build(started: Started, until: str) -> None:
