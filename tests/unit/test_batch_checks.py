@@ -200,6 +200,7 @@ def test_one_thing_wrong_is_an_error(contract: str, change: Change, message: str
     ("contract", "change", "message"),
     [
         ("model.from_config", _put("materialise", uninitialised={"a": 1}, load=True), "batch.uninitialised"),
+        ("model.forward_loss", _put("backward", beside={"layers.*.gate.bias": 3}), "batch.gradient_beside"),
         ("model.forward_loss", _put("backward", idle={"audio.*": 3}), "batch.gradient_idle"),
         ("model.forward_loss", _text_only(in_data=False), "batch.text_only"),
         ("model.forward_inputs", _put("forward", dropped=["meta"]), "batch.dropped"),
@@ -208,6 +209,15 @@ def test_one_thing_wrong_is_an_error(contract: str, change: Change, message: str
 def test_what_may_be_meant_is_a_note(contract: str, change: Change, message: str) -> None:
     found = [one for one in _findings(contract, change) if one.message == message]
     assert [one.severity for one in found] == ["note"]
+
+
+def test_what_a_route_that_the_config_does_not_take_does_not_load_is_a_note_unless_it_is_most() -> None:
+    def judged(count: int, on_meta: bool) -> list[str]:
+        lost = _put("from_pretrained", not_loaded=[f"experts.{number}" for number in range(count)], tensors=10)
+        found = _findings("model.from_pretrained", lost, on_meta)
+        return [one.severity for one in found if one.message == "batch.not_loaded"]
+
+    assert [judged(4, True), judged(4, False), judged(6, True)] == [["note"], ["error"], ["error"]]
 
 
 def test_what_a_route_that_the_config_does_not_take_leaves_empty_is_a_note() -> None:

@@ -140,6 +140,7 @@ class _Run:
             model = self._assembly.foundation_model()
             data["class"] = type(model).__name__
             data["parameters"] = sum(parameter.numel() for parameter in model.parameters())
+            data["tensors"] = sum(1 for _ in model.parameters())
             checkpoint = os.path.join(self._small, "model.safetensors")
             data["not_loaded"] = not_loaded(model, checkpoint)
             self._fresh = built_with_storage(model)
