@@ -168,6 +168,7 @@ def _text_only(in_data: bool) -> Change:
         ("data.sample_schema", _in("rows", "files", 0, "rows", value=0), "batch.no_rows"),
         ("data.sample_schema", _in("rows", "attr", "messages", value="conversation"), "batch.column_missing"),
         ("data.sample_schema", _in("rows", "files", 0, "fields", 1, value=["images"]), "batch.column_missing_in_rows"),
+        ("data.sample_schema", _in("rows", "files", 0, "types", 3, "messages", value="int"), "batch.column_type"),
         ("data.sample_schema", _in("rows", "attr", "role_tag", value="from"), "batch.tag_missing"),
         ("data.sample_schema", _in("rows", "tags", 0, "roles", value=["narrator"]), "batch.role_unknown"),
         ("data.sample_schema", _in("rows", "media", 0, "path", value=None), "batch.media_missing"),
