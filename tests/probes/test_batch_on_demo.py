@@ -81,7 +81,10 @@ DEFECTS = {
         ("        **kwargs,\n    ) ->", "    ) ->"),
     ),
     "the loss is no tensor": _one(
-        "model.forward_loss", "batch.loss_is_no_tensor", MODELING, ("OutputWithPast(loss=loss, logits", "OutputWithPast(loss=1.0, logits")
+        "model.forward_loss",
+        "batch.loss_is_no_tensor",
+        MODELING,
+        ("OutputWithPast(loss=loss, logits", "OutputWithPast(loss=1.0, logits"),
     ),
     "the loss is detached": _one(
         "model.forward_loss",
@@ -107,7 +110,8 @@ DEFECTS = {
         MODELING,
         (
             "        blank = features.sum() * 0.0\n",
-            "        blank = features.sum() * 0.0\n        if not image_flags.any():\n            raise RuntimeError('no image')\n",
+            "        blank = features.sum() * 0.0\n"
+            "        if not image_flags.any():\n            raise RuntimeError('no image')\n",
         ),
     ),
     "a path has to be text": _one(
