@@ -39,6 +39,22 @@ class InternVL35ForTraining(InternVLPreTrainedModel):
         self.lm_head = nn.Linear(config.text_config.hidden_size, config.text_config.vocab_size, bias=False)
         self.post_init()
 
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The token embedding; Transformers 4 does not find it below two models."""
+        return self.model.language_model.get_input_embeddings()
+
+    def set_input_embeddings(self, value: nn.Embedding) -> None:
+        """Replace the token embedding."""
+        self.model.language_model.set_input_embeddings(value)
+
+    def get_output_embeddings(self) -> nn.Linear:
+        """The output projection, which the framework ties to the token embedding where the config asks for it."""
+        return self.lm_head
+
+    def set_output_embeddings(self, value: nn.Linear) -> None:
+        """Replace the output projection."""
+        self.lm_head = value
+
     @classmethod
     def overwrite_transformer_config(cls, config, model_args, feature_args):
         """ModelHub's hook between reading the config and building: no cache, and image tokens that fit."""
