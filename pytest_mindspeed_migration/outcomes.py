@@ -151,7 +151,7 @@ class Judge:
             duration=time.perf_counter() - clock,
             trace=trace,
             probes=tuple(self._probes.looked_at) if self._probes is not None else (),
-            details=registry.details_of(contract_id, self._view) if level == "cpu" and trace is None else None,
+            details=registry.details_of(contract_id, self._view) if level != "static" and trace is None else None,
         )
 
 

@@ -138,7 +138,7 @@ def _test(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _contract(record: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in record.items() if key not in ("run", "requests", "details")}
+    kept = {key: value for key, value in record.items() if key not in ("run", "requests", "details", "coverage")}
     kept["findings"] = [
         {key: value for key, value in item.items() if key != "line_text"} for item in record["findings"]
     ]

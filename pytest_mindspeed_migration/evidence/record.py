@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..atomic import portable
 from ..facts.runtime import raised_from
 from ..messages import finding_line, finding_text, text
+from ..report.coverage import merged
 
 if TYPE_CHECKING:
     from ..catalogue import Contract
@@ -51,6 +52,9 @@ def record_of(verdict: Verdict, contract: Contract, target: str, options: Option
             "overrides": _told(verdict, "overrides"),
             "log": _log(record, verdict),
         }
+        covered = merged(probe.coverage for probe in verdict.probes)
+        if covered:
+            record["coverage"] = covered
         if verdict.details is not None:
             record["details"] = verdict.details
         record["requests"] = {probe.request["file"]: probe.request for probe in verdict.probes}

@@ -66,7 +66,9 @@ def launch_of(view: TargetView, probe: str, training: Training) -> dict[str, Any
     """How torchrun is started: on devices as the launch script does it, in a rehearsal on ranks of this machine."""
     command = _command(view)
     if probe == REHEARSAL or command is None:
-        return {"nproc": training.nproc, "options": [], "environment": {}, "small": training.on_cpu(probe)}
+        small = training.on_cpu(probe)
+        idle = small and _fails_with_idle_experts(view)
+        return {"nproc": training.nproc, "options": [], "environment": {}, "small": small, "every_expert": idle}
     nproc = _option(command, "nproc")
     options = [f"{name}={value}" for name, value in command.options.items() if not _is(name, "nproc") and value]
     on_cpu = training.on_cpu(probe)
@@ -76,7 +78,14 @@ def launch_of(view: TargetView, probe: str, training: Training) -> dict[str, Any
         "options": [] if on_cpu or _one_node(command) else [_with_environment(option) for option in options],
         "environment": {} if on_cpu else dict(script.environment),
         "small": on_cpu,
+        "every_expert": on_cpu and _fails_with_idle_experts(view),
     }
+
+
+def _fails_with_idle_experts(view: TargetView) -> bool:
+    """Whether the small model's forward raised: that is said by model.forward_loss, and the rehearsal goes past it."""
+    forward = view.probe("batch").steps.get("forward")
+    return forward is not None and forward.status == "error"
 
 
 def _command(view: TargetView) -> CommandFacts | None:

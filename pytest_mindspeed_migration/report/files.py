@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,16 @@ from ..checks.view import FRAMEWORK
 from ..evidence.redact import redact
 from ..messages import text
 from ..templates import environment
+from . import coverage
+from .curve import loss_curve
 from .texts import counts, first_line, gate_line
 
 if TYPE_CHECKING:
     from ..catalogue import Catalogue
     from ..evidence.document import TargetResult
     from ..options import Options
+
+_TRAININGS = ("verify.rehearsal", "verify.distributed_e2e")
 
 REPORT = "verification_report.md"
 FAILED = "failed_cases.md"
@@ -32,6 +36,8 @@ _MATRIX = {
 def write_reports(result: TargetResult, folder: Path, catalogue: Catalogue, options: Options) -> None:
     """Write `verification_report.md`, and `failed_cases.md` when something failed. Raises OSError."""
     values = _values(result, catalogue, options)
+    for name, picture in _pictures(values["trainings"], options.lang):
+        write_atomic(folder / name, picture)
     _render(REPORT, values, folder / REPORT, options.lang)
     if values["failures"]:
         _render(FAILED, values, folder / FAILED, options.lang)
@@ -100,6 +106,12 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
         "module_tree": details.get("config.apply_modules"),
         "signatures": details.get("model.build"),
         "fields": details.get("model.forward_inputs"),
+        "trainings": [
+            {**details[name], "title": catalogue.by_id[name].title[lang], "picture": _picture_name(name, details[name])}
+            for name in _TRAININGS
+            if name in details
+        ],
+        "coverage": coverage.rows(coverage.merged(one["coverage"] for one in result.records if "coverage" in one)),
         "first_line": first_line(result, lang),
         "target": result.document["target"],
         "repo": result.document["repo"],
@@ -127,6 +139,21 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
         "unproven": [row for row in rows if row["status"] in ("blocked", "not_run", "unproven")],
         "counts": counts(result.records),
     }
+
+
+def _picture_name(contract: str, details: dict[str, Any]) -> str | None:
+    losses = [step["loss"] for step in details["steps"] if isinstance(step["loss"], float)]
+    return f"loss_{contract.partition('.')[2]}.svg" if len(losses) > 1 else None
+
+
+def _pictures(trainings: Sequence[dict[str, Any]], lang: str) -> Iterator[tuple[str, str]]:
+    """Name and content of the picture of each training run that has a curve."""
+    titles = (text("report.curve_step", {}, lang), text("report.curve_loss", {}, lang))
+    for training in trainings:
+        steps = [(step["iteration"], step["loss"]) for step in training["steps"] if isinstance(step["loss"], float)]
+        picture = loss_curve(steps, titles)
+        if picture is not None and training["picture"] is not None:
+            yield training["picture"], picture
 
 
 def _symptom(record: dict[str, Any], lang: str) -> str:

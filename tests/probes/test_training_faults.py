@@ -83,7 +83,7 @@ class Run:
             "overrides": {},
             "boot": {"repo": str(repo), "modules": []},
             "work": str(self.work),
-            "launch": {"nproc": nproc, "options": [], "environment": {}, "small": False},
+            "launch": {"nproc": nproc, "options": [], "environment": {}, "small": False, "every_expert": False},
             "steps": STEPS,
             "start_seconds": 200,
             "step_seconds": step_seconds,

@@ -26,9 +26,9 @@ class Launch:
     """One distributed run.
 
     Args:
-        request: `repo`, `trainer`, `launch` (nproc, torchrun options, environment), `start_seconds` (longest
-            wait for the first step), `step_seconds` (for another one), `steps` (how many are expected) and
-            `stand_ins` (whether to use them).
+        request: `repo`, `trainer`, `launch` (nproc, torchrun options, environment), `start_seconds` (longest wait for
+            the first step), `step_seconds` (for another one), `steps` (how many are expected) and `stand_ins` (whether
+            to use them).
         config: path of the YAML the trainer is started with.
         out: folder the ranks write to.
     """

@@ -12,7 +12,7 @@ from typing import Any
 
 from .describe import describe
 from .framework import Started
-from .shrink_config import Change, shrink
+from .shrink_config import Change, every_expert_used, shrink
 
 CANDIDATES = (("layers", "experts", "widths"), ("layers", "experts"), ("layers",))
 """Strong first: the first one that the framework builds is taken, so the gentler ones cost nothing when it does."""
@@ -82,6 +82,22 @@ def small_folder(started: Started, request: dict[str, Any]) -> dict[str, Any]:
         return found
     root = refused[-1]["error"]
     raise NotShrunkError(f"{root['type']}: {root['message']}")
+
+
+def folder_with_every_expert(folder: str) -> tuple[str, list[Change]]:
+    """A copy of a small folder in which each token goes to every expert, and what was changed for it.
+
+    A model whose routing fails where some experts are idle still shows there whether the rest of it trains.
+    """
+    config = read_config(folder)
+    changes = every_expert_used(config)
+    if not changes:
+        return folder, []
+    copy = f"{folder}-every-expert"
+    if not os.path.exists(copy):
+        write_folder(folder, copy, config, changes)
+        os.symlink(os.path.join(folder, "model.safetensors"), os.path.join(copy, "model.safetensors"))
+    return copy, changes
 
 
 def read_config(folder: str) -> dict[str, Any]:

@@ -65,6 +65,16 @@ def shrink(config: dict[str, Any], kinds: tuple[str, ...] = KINDS) -> tuple[dict
     return small, list(changes(config, small))
 
 
+def every_expert_used(config: dict[str, Any]) -> list[Change]:
+    """What has to change so that each token goes to every expert; nothing in a config without idle experts."""
+    routed = copy.deepcopy(config)
+    for section in _sections(routed):
+        experts = _integers(section, _EXPERTS)
+        for key in _integers(section, _TOP_K) if experts else ():
+            section[key] = max(experts.values())
+    return list(changes(config, routed))
+
+
 def changes(before: dict[str, Any], after: dict[str, Any], path: str = "") -> Iterator[Change]:
     """Where two configs of one structure differ."""
     for key, value in after.items():

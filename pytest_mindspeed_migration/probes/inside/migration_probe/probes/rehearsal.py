@@ -7,6 +7,7 @@ from typing import Any
 
 from ..distributed import Launch
 from ..framework import DEFAULT_TRAINER, REMOVED, write_config
+from ..shrink import folder_with_every_expert
 from ..small_run import few_rows, sizes_for, small_model
 from ..steps import Steps
 from .shrink import shrunk
@@ -25,7 +26,10 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
         made = shrunk(request, steps)
         if made is None:
             return
-        overrides.update(small_model(request, overrides, made[1]["folder"]))
+        folder = made[1]["path"]
+        if request["launch"]["every_expert"]:
+            folder, _ = folder_with_every_expert(folder)
+        overrides.update(small_model(request, overrides, folder))
     with steps.step("train") as data:
         if request["launch"]["small"]:
             overrides = _small(request, overrides)
