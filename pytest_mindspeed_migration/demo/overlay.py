@@ -64,8 +64,7 @@ def apply_overlay(checkout: Path, source: Path | None = None) -> list[str]:
         raise UsageProblem("overlay.taken", folder=str(checkout), files=", ".join(taken[:SHOWN]) + more)
     new = [name for name in files if not (checkout / name).exists()]
     for name in new:
-        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-        (checkout / name).write_bytes((root / name).read_bytes())
+        _write(checkout / name, (root / name).read_bytes())
     return new
 
 
@@ -81,6 +80,18 @@ def _is_free(checkout: Path, name: str, content: bytes) -> bool:
     if any(parent.exists() and not parent.is_dir() for parent in place.parents):
         return False
     return not place.exists() or (place.is_file() and place.read_bytes() == content)
+
+
+def _write(place: Path, content: bytes) -> None:
+    """Write a file whole or not at all: half of one would be refused the next time, as somebody else's."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    part = place.with_name(f".{place.name}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(place)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def main(arguments: list[str] | None = None) -> int:
