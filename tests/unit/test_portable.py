@@ -64,3 +64,17 @@ def test_data_and_media_go_where_the_config_has_them() -> None:
         "data.dataset_param.basic_parameters.dataset_dir": "/work/migration/images",
         "data.dataset_param.basic_parameters.dataset": ["/work/migration/a.json", "/b.json"],
     }
+
+
+def test_media_of_a_section_of_the_model_are_replaced_there() -> None:
+    params = {"basic_parameters": {"dataset": "/data/train.json"}, "my_extra": {"image_root": "/data/images"}}
+    assert _overrides({"data": {"dataset_param": params}}, image_root="images") == {
+        "data.dataset_param.my_extra.image_root": "/work/migration/images"
+    }
+
+
+def test_a_key_that_neither_config_nor_schema_has_is_not_put_in() -> None:
+    params = {"basic_parameters": {"dataset": "/data/train.json"}}
+    assert _overrides({"data": {"dataset_param": params}}, image_root="images", dataset_path="a.json") == {
+        "data.dataset_param.basic_parameters.dataset": "/work/migration/a.json"
+    }
