@@ -47,7 +47,7 @@ class Contract:
         needs: facts without which a static judgement says nothing; "config" is a YAML that could be read.
         states: facts of the target that a generated test writes down literally and that have to stay true.
         subjects: what it is judged on: migration targets, the pseudo-target `framework`, or both.
-        symptoms: ids in `contracts/errors.yaml`.
+        symptoms: ids in `contracts/errors/*.yaml`.
         fix: what to do, by language.
     """
 

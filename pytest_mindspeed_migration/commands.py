@@ -1,4 +1,4 @@
-"""Options that show or write something and stop: list, explain, generate, and export-facts without a target."""
+"""Options that show or write something and stop: list, explain, triage, generate, and export-facts without a target."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .messages import text
 
 if TYPE_CHECKING:
     from .options import Options
+    from .triage import Dictionary
 
 
 def run_command(config: pytest.Config) -> int | None:
@@ -28,6 +29,8 @@ def run_command(config: pytest.Config) -> int | None:
         lang = options.lang
         if options.explain is not None:
             return _explain(options.explain, lang)
+        if options.triage is not None:
+            return _triage(options)
         if options.list_all:
             return _list(options)
         if options.generate is not None:
@@ -63,6 +66,44 @@ def _explain(name: str, lang: str) -> int:
         raise unknown_contract(name)
     _show(explain(contract, lang))
     return 0
+
+
+def _triage(options: Options) -> int:
+    from .report.triage import diagnosis_text
+    from .triage import read_log
+
+    assert options.triage is not None
+    try:
+        diagnosis = read_log(options.triage, error_dictionary(options))
+    except OSError as error:
+        raise UsageProblem("usage.triage_log", path=str(options.triage), error=error.strerror or str(error)) from error
+    if diagnosis is None:
+        _show(text("triage.nothing", {"path": str(options.triage)}, options.lang))
+        return 0
+    _show(diagnosis_text(diagnosis, options.lang))
+    return 1
+
+
+def error_dictionary(options: Options) -> Dictionary:
+    """The dictionary that ships, with those of the manifest and of the command line in front.
+
+    Raises:
+        UsageProblem: when a file cannot be read or is malformed; names the file, the entry and the key.
+    """
+    from .target_repo import read_manifest
+    from .triage.dictionary import DictionaryError, load_dictionary
+
+    dictionary = load_dictionary()
+    files = [options.errors] if options.errors else []
+    manifest = read_manifest(options) if options.manifest else None
+    if manifest and options.manifest and "errors" in manifest:
+        files.insert(0, options.manifest.parent / manifest["errors"])
+    try:
+        for file in files:
+            dictionary = dictionary.extended(file)
+    except DictionaryError as error:
+        raise UsageProblem("usage.errors_file", file=error.file, place=error.place, detail=error.detail) from error
+    return dictionary
 
 
 def _list(options: Options) -> int:

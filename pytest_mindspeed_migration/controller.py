@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .checks.view import FRAMEWORK
 from .errors import UsageProblem
 from .evidence.collector import Collector
 from .evidence.record import record_of
+from .evidence.redact import redact_all
 from .facts.codec import to_json
-from .facts.static import RepoFacts, TargetFacts
+from .facts.target import FRAMEWORK, RepoFacts, TargetFacts
+from .helper import END, Helper
 from .messages import text
-from .outcomes import Reason, Status, Verdict
+from .outcomes import Judge, Reason, Status, Verdict, facts_stated
+from .scan.checkout import repo_facts
 from .session import Session, own_folder, remove_folder
-from .suite import SuiteFile, find_suites, write_suites
+from .suite import SuiteFile, find_suites, suites_as_kept, write_suites
 
 if TYPE_CHECKING:
     from .evidence.document import TargetResult
+    from .facts.static import StaticFacts
+    from .memory import Memory
     from .probes.warm import WarmInterpreter
+    from .target_repo import Loaded
 
 _PHASES = ("setup", "call", "teardown")
+_OVERVIEW = "*"  # in place of a target's name, for the files over all targets
 
 
 class Controller(Session):
@@ -39,6 +46,11 @@ class Controller(Session):
         self._problem: str | None = None
         self._stopped = False
         self._warm: WarmInterpreter | None = None
+        self.repo = RepoFacts()
+        self._asked = options
+        self._facts_folder = Path()
+        self._keep_scan: Callable[[], None] = lambda: None
+        self._ahead: Helper | None = None
 
     def prepare(self) -> bool:
         """Find out what runs and make pytest collect it. False when nothing asks for a contract to be judged.
@@ -64,7 +76,12 @@ class Controller(Session):
             kept += [suite for suite in find_suites([self.options.suite]) if suite.target in self.selected]
         self._warn_outdated(kept)
         missing = [target for target in self.targets if target.name not in {suite.target for suite in kept}]
+        if self._facts is not None and self._judges_itself():
+            self._ahead = Helper(self._judge_ahead)
+        else:
+            self._keep_scan()
         written = self._write(folder, missing)
+        self.rendered = frozenset(suite.path for suite in written)
         args = [str(path) for path in self.config.getoption("file_or_dir")]
         inside = any(folder in path.parents for path in given)
         fresh = [] if inside else written
@@ -94,21 +111,30 @@ class Controller(Session):
             "levels": list(self.options.levels),
             "probes": self._probe_run.to_json() if self._probe_run is not None else None,
             "suites": [[str(s.path), s.target, s.config, s.catalogue, s.inputs] for s in self.suites],
+            "memory": str(self.memory.path) if self.memory is not None else None,
+            "rendered": [str(path) for path in self.rendered],
             "args": list(self.config.args),
         }
 
     def discard(self) -> None:
-        """Remove the temporary folders of this run, and end the interpreter that ran its probes."""
+        """Remove the temporary folders of this run, and end its helper and the interpreter that ran its probes."""
         if self._warm is not None:
             self._warm.stop()
             self._warm = None
+        if self._ahead is not None:
+            if len(self._judges) == len(self.targets):
+                self._ahead.finish()
+            else:
+                self._ahead.close()
+                self._keep_scan()
+            self._ahead = None
         for folder in self._temporary:
             remove_folder(folder)
 
     def pytest_report_header(self) -> list[str]:
         """Name what is judged, and warn of what the user should know."""
         lang = self.options.lang
-        repo = self.facts.repo
+        repo = self.repo
         head = text(
             "session.header",
             {
@@ -124,20 +150,28 @@ class Controller(Session):
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the evidence off a test report."""
         records = getattr(report, "migration", None)
+        recalled = getattr(report, "migration_recalled", None)
         if records is None and report.when not in _PHASES and report.failed:
             records = self._records_of_crash(report)
-        for record in records or []:
-            try:
-                self._collector.add(record)
-            except OSError as error:
-                self._problem = text("session.cannot_write", {"path": str(self.out), "error": str(error)}, "en")
+        try:
+            if recalled is not None and self.memory is not None:
+                self._collector.add_stored(self.memory.stored(*recalled))
+            for record in records or []:
+                stored = self._collector.add(record)
+                shown = getattr(report, "migration_shown", None)
+                if shown is not None and self.memory is not None:
+                    self.memory.keep(stored, shown)
+        except OSError as error:
+            self._problem = text("session.cannot_write", {"path": str(self.out), "error": str(error)}, "en")
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Publish evidence and reports of what was judged."""
+        if not self.config.option.collectonly:
+            self._conclude(session)
         self.discard()
-        if self.config.option.collectonly:
-            return
+
+    def _conclude(self, session: pytest.Session) -> None:
         self._stopped = bool(session.shouldstop or session.shouldfail) or session.exitstatus == 2
         if not self._collector.empty:
             try:
@@ -162,25 +196,33 @@ class Controller(Session):
 
     def _publish(self) -> None:
         from .evidence.document import TargetResult, publish
-        from .report.files import write_reports
+        from .report.files import EVIDENCE, FAILED, OVERVIEW, REPORT, write_overview, write_reports
 
         for target in self.targets:
             if target.name not in self.selected or not self._collector.records(target.name):
                 continue
             records = self._complete(target.name)
-            self.results.append(
-                TargetResult.of(target, self.facts.repo, records, self.catalogue, self.notes, self.options)
-            )
+            self.results.append(TargetResult.of(target, self.repo, records, self.catalogue, self.notes, self.options))
+        memory = self.memory
         try:
+            digests = []
             for result in self.results:
-                folder = self._collector.folder(result.target.name)
-                publish(result, folder)
-                write_reports(result, folder, self.catalogue, self.options)
-                self._collector.close(result.target.name)
+                name, folder = result.target.name, self._collector.folder(result.target.name)
+                digests.append(result.digest())
+                if memory is None or not memory.is_published(name, digests[-1], folder):
+                    publish(result, folder)
+                    write_reports(result, folder, self.catalogue, self.options)
+                    if memory is not None:
+                        memory.keep_published(name, digests[-1], folder, (EVIDENCE, REPORT, FAILED))
+                self._collector.close(name)
             if len(self.results) > 1:
-                from .report.files import write_overview
-
-                write_overview(self.results, self.out, self.options)
+                inputs = " ".join(digests)
+                if memory is None or not memory.is_published(_OVERVIEW, inputs, self.out):
+                    write_overview(self.results, self.out, self.options)
+                    if memory is not None:
+                        memory.keep_published(_OVERVIEW, inputs, self.out, OVERVIEW)
+            if memory is not None:
+                memory.save()
         except OSError as error:
             self._problem = text(
                 "session.cannot_write", {"path": str(self.out), "error": str(error)}, self.options.lang
@@ -192,7 +234,7 @@ class Controller(Session):
         reason = Reason("outcome.interrupted" if self._stopped else "outcome.not_selected")
         return [
             have.get(contract.id)
-            or record_of(Verdict(contract.id, "not_run", reason=reason), contract, target, self.options)
+            or redact_all(record_of(Verdict(contract.id, "not_run", reason=reason), contract, target, self.options))
             for contract in self.catalogue.of_subject("framework" if target == FRAMEWORK else "target")
         ]
 
@@ -208,65 +250,108 @@ class Controller(Session):
         return [record_of(verdict, contract, suite.target, self.options)]
 
     def _prepare_probes(self) -> None:
-        """Decide the levels of this run, and start the interpreter for probes: it imports while the repo is read.
+        """Decide the levels of this run and start what runs code of the target. Raises UsageProblem."""
+        from .probes.begin import begin
 
-        Raises:
-            UsageProblem: when the level or the interpreter asked for is not available.
-        """
-        from . import target_repo
-        from .probes import settings
-
-        repo = None if self.options.facts is not None else target_repo.repo_path(self.options)
-        interpreter = None
-        if repo is not None and self.options.level != "static":
-            manifest = target_repo.read_manifest(self.options)
-            interpreter = settings.interpreter_of(self.options, manifest, repo, RepoFacts().package)
-        self.options = replace(self.options, levels=settings.reach(self.options, interpreter))
-        if self.options.levels == ("static",) or self.config.option.collectonly:
-            return
-        assert repo is not None
-        assert interpreter is not None
-        from .probes.run import ProbeRun
-        from .probes.training_request import Training
-        from .probes.warm import InterpreterError, WarmInterpreter
-
-        self._warm = WarmInterpreter(interpreter)
-        try:
-            self._warm.start()
-        except InterpreterError as error:
-            raise UsageProblem("usage.no_torch", python=interpreter.python, problem=str(error)) from error
-        self._probe_run = ProbeRun(
-            interpreter=interpreter,
-            limits=settings.limits_of(self.options),
-            folder=self._warm.folder,
-            address=self._warm.address,
-            repo=repo,
-            evidence=shown_path(self.out, self.config.invocation_params.dir),
-            assets_base=self.options.manifest.parent if self.options.manifest else self.config.invocation_params.dir,
-            training=Training(self.options.nproc, self.options.steps, self.options.device, self.options.timeout),
-            lang=self.options.lang,
-        )
+        begun = begin(self.options, self.config.invocation_params.dir, self.config.option.collectonly)
+        self.options = replace(self.options, levels=begun.levels)
+        self._warm, self._probe_run = begun.warm, begun.run
 
     def _load(self, kept: list[SuiteFile]) -> None:
         from . import target_repo
 
         self.manifest = target_repo.read_manifest(self.options)
-        folder = self._folder("migrate-facts")
-        asked = replace(self.options, targets=self.options.targets or tuple(suite.target for suite in kept))
-        loaded = target_repo.load(asked, self.manifest, folder, lenient=not self.options.targets)
-        self._facts = loaded.facts
-        present = {target.name for target in loaded.targets}
+        self._asked = replace(self.options, targets=self.options.targets or tuple(suite.target for suite in kept))
+        self._facts_folder = self._folder("migrate-facts")
+        self.memory = self._remembered()
+        targets = self.memory.targets if self.memory is not None else []
+        if targets:
+            repo = target_repo.repo_path(self.options)
+            self.repo = repo_facts(repo) if repo is not None else RepoFacts()
+        else:
+            loaded = self._scan()
+            self._facts, targets, self.repo = loaded.facts, loaded.targets, loaded.facts.repo
+            self._keep_scan = loaded.keep
+        present = {target.name for target in targets}
         gone = [suite for suite in kept if suite.target not in present and not self.options.targets]
-        self.targets = [*loaded.targets, *(TargetFacts(suite.target, suite.config) for suite in gone)]
+        self.targets = [*targets, *(TargetFacts(suite.target, suite.config) for suite in gone)]
         self.selected = [target.name for target in self.targets]
+        if self.memory is not None and self._facts is not None:
+            self._keep(loaded)
         if self.options.export_facts is not None:
-            target_repo.export(self._facts, self.options.export_facts)
+            target_repo.export(self.facts, self.options.export_facts)
+
+    def _scan(self) -> Loaded:
+        from . import target_repo
+
+        return target_repo.load(self._asked, self.manifest, self._facts_folder, lenient=not self.options.targets)
+
+    def _load_facts(self) -> StaticFacts:
+        loaded = self._scan()
+        loaded.keep()
+        return loaded.facts
+
+    def _judges_itself(self) -> bool:
+        """Whether all judging is from files and happens in this process, so that a helper may begin with it."""
+        alone = self.config.getoption("dist", "no") == "no" and not self.config.option.collectonly
+        return alone and self.options.facts is None and tuple(self.options.levels) == ("static",)
+
+    def judge(self, target: str) -> Judge:
+        """The judge of a target, who knows what the helper has judged; KeyError when this run has no such target."""
+        while self._ahead is not None and target not in self._judges:
+            result = self._ahead.take()
+            if result is END:
+                self._ahead = None
+                break
+            name, verdicts = result
+            super().judge(name).know(verdicts)
+        return super().judge(target)
+
+    def _judge_ahead(self) -> Iterator[tuple[str, dict[str, Verdict]]]:
+        """Judge the targets in the order of their tests, and keep meanwhile what was read."""
+        for target in self.targets:
+            subject = "framework" if target.name == FRAMEWORK else "target"
+            judge = Judge(self.catalogue, self.view(target), self.options.levels)
+            yield (
+                target.name,
+                {contract.id: judge.verdict(contract.id) for contract in self.catalogue.of_subject(subject)},
+            )
+        self._keep_scan()
+
+    def _remembered(self) -> Memory | None:
+        """The memory of this run; None when nothing may be kept."""
+        from . import target_repo
+        from .memory import memory_of
+
+        repo = target_repo.repo_path(self.options)
+        if repo is None or self._facts_folder in self._temporary:
+            return None
+        lenient = not self.options.targets
+        return memory_of(self._asked, self.manifest, repo, self._facts_folder, self.options.levels, lenient)
+
+    def _keep(self, loaded: Loaded) -> None:
+        from . import target_repo
+        from .scan import assets
+
+        assert self.memory is not None
+        repo = target_repo.repo_path(self.options)
+        assert repo is not None
+        questions = assets.questions(loaded.facts, repo, self.manifest, self.options.manifest)
+        stated = {target.name: facts_stated(self.view(target)) for target in loaded.targets}
+        self.memory.keep_targets(loaded, loaded.targets, questions, stated)
 
     def _write(self, folder: Path, targets: list[TargetFacts]) -> list[SuiteFile]:
         try:
-            return write_suites(folder, [self.view(target) for target in targets], self.catalogue, own=True)
+            if self.memory is not None and self._facts is None:
+                written = suites_as_kept(folder, targets, self.memory.content.suites, self.catalogue)
+                if written is not None:
+                    return written
+            written = write_suites(folder, [self.view(target) for target in targets], self.catalogue, own=True)
         except OSError as error:
             raise UsageProblem("usage.cannot_write", path=str(folder), error=str(error)) from error
+        if self.memory is not None:
+            self.memory.keep_suites({suite.target: suite.inputs for suite in written})
+        return written
 
     def _warn_outdated(self, kept: list[SuiteFile]) -> None:
         for suite in kept:
@@ -286,11 +371,6 @@ class Controller(Session):
 
     def _asked_on_command_line(self) -> bool:
         return any(key.startswith("migrate_") and value is not None for key, value in vars(self.config.option).items())
-
-
-def shown_path(path: Path, base: Path) -> str:
-    """A path as it may be typed in `base`: relative where that is shorter."""
-    return path.relative_to(base).as_posix() if base in path.parents else str(path)
 
 
 def _within(path: Path, folder: Path) -> bool:

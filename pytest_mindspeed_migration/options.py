@@ -41,6 +41,8 @@ _OPTIONS: tuple[tuple[str, str | None, bool, str], ...] = (
     ("generate", "DIR", False, "write the test suites of the targets into DIR, to keep in a repo, and stop"),
     ("list", None, False, "list targets and contracts, and stop"),
     ("explain", "CONTRACT", False, "say what a contract proves, why, and how to fix it, and stop"),
+    ("triage", "LOG", False, "say what broke the run that wrote LOG, and stop; exit status 1 when it failed"),
+    ("errors", "FILE", True, "your own error dictionary, in front of the one that ships"),
     ("lang", "en|zh", True, "language of messages and reports (default: en)"),
     ("export-facts", "FILE", False, "write the facts read from the repo to FILE (without a target: and stop)"),
     (
@@ -114,6 +116,8 @@ class Options:
     generate: Path | None
     suite: Path | None
     explain: str | None
+    triage: Path | None
+    errors: Path | None
     list_all: bool
     require_accepted: bool
     typed: tuple[str, ...]
@@ -163,6 +167,8 @@ def read(config: pytest.Config) -> Options:
         generate=values.path("generate"),
         suite=values.ini_path("migrate_suite"),
         explain=values.given("explain"),
+        triage=values.path("triage"),
+        errors=values.path("errors"),
         list_all=bool(values.given("list")),
         require_accepted=bool(values.given("require-accepted")),
         typed=values.typed(),

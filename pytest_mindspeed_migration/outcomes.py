@@ -71,12 +71,16 @@ class Judge:
             self._verdicts[contract_id] = self._judge(self._contracts[contract_id])
         return self._verdicts[contract_id]
 
+    def know(self, verdicts: Mapping[str, Verdict]) -> None:
+        """Take outcomes, by contract, that were reached elsewhere from the same facts."""
+        self._verdicts.update(verdicts)
+
     def compare(self, contract_id: str, stated: Mapping[str, Any]) -> Verdict:
         """The outcome of a contract in a suite that states facts literally: facts that changed since fail it."""
         verdict = self.verdict(contract_id)
         if verdict.status not in ("passed", "failed"):
             return verdict
-        moved = moved_facts(self._view, stated)
+        moved = moved_facts(facts_stated(self._view), stated)
         if not moved:
             return verdict
         return Verdict(
@@ -189,14 +193,13 @@ def facts_stated(view: TargetView) -> dict[str, Any]:
     }
 
 
-def moved_facts(view: TargetView, stated: Mapping[str, Any]) -> list[Finding]:
-    """Findings for stated facts that are not what the target says now."""
-    now = facts_stated(view)
+def moved_facts(now: Mapping[str, Any], stated: Mapping[str, Any]) -> list[Finding]:
+    """Findings for stated facts that are not what the target says now (`facts_stated`)."""
     return [
         Finding(
             "suite.fact_moved",
             {"fact": name},
-            path=view.target.config,
+            path=now["config"],
             value=str(now.get(name)),
             expected=str(value),
         )

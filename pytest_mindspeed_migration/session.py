@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import tempfile
@@ -13,11 +14,10 @@ import pytest
 
 from . import options as option_module
 from .catalogue import Contract, load_catalogue
-from .checks.view import FRAMEWORK, TargetView
 from .errors import UsageProblem
 from .evidence.record import record_of, require_plain
 from .facts.codec import from_json
-from .facts.static import StaticFacts, TargetFacts
+from .facts.target import FRAMEWORK, TargetFacts
 from .findings import Finding
 from .messages import text
 from .outcomes import Judge, Reason, Verdict
@@ -27,10 +27,16 @@ from .suite import SuiteFile
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from .checks.view import TargetView
+    from .evidence.collector import Stored
+    from .facts.static import StaticFacts
+    from .memory import Memory
     from .probes.run import ProbeRun, TargetProbes
 
 KEY = pytest.StashKey["Session"]()
 _VERDICTS = pytest.StashKey[list[Verdict]]()
+_SHOWN = pytest.StashKey[str]()  # what a test of a rendered suite is shown with
+_RECALLED = pytest.StashKey["Stored"]()  # its record of an earlier run
 
 
 def activate(config: pytest.Config) -> None:
@@ -79,11 +85,14 @@ class Session:
         self.targets: list[TargetFacts] = []
         self.manifest: dict[str, Any] | None = None
         self.selected: list[str] = []
+        self.rendered: frozenset[Path] = frozenset()
+        self.memory: Memory | None = None
         self._facts: StaticFacts | None = None
         self._facts_file: Path | None = None
         self._judges: dict[str, Judge] = {}
         self._probe_run: ProbeRun | None = None
         self._by_path: dict[Path, SuiteFile] = {}
+        self._modules: dict[Path, pytest.Module] = {}
 
     def take(self, handed: dict[str, Any]) -> None:
         """Take over what the controller prepared."""
@@ -96,6 +105,11 @@ class Session:
             from .probes.run import ProbeRun
 
             self._probe_run = ProbeRun.from_json(handed["probes"])
+        self.rendered = frozenset(map(Path, handed["rendered"]))
+        if handed["memory"] is not None:
+            from .memory import Memory
+
+            self.memory = Memory(Path(handed["memory"]))
         self.use_suites([SuiteFile(Path(path), *rest) for path, *rest in handed["suites"]], handed["args"])
 
     def use_suites(self, suites: list[SuiteFile], args: list[str]) -> None:
@@ -109,13 +123,16 @@ class Session:
 
     @property
     def facts(self) -> StaticFacts:
-        """The facts of the repo; a worker loads them when its first contract is judged."""
+        """The facts of the repo; they are loaded when the first contract is judged."""
         if self._facts is None:
-            from .facts import store
-
-            assert self._facts_file is not None
-            self._facts = store.load(self._facts_file, own=True)
+            self._facts = self._load_facts()
         return self._facts
+
+    def _load_facts(self) -> StaticFacts:
+        from .facts import store
+
+        assert self._facts_file is not None
+        return store.load(self._facts_file, own=True)
 
     def view(self, target: TargetFacts) -> TargetView:
         """What checks see of a target."""
@@ -138,6 +155,16 @@ class Session:
 
         return TargetProbes(self._probe_run)
 
+    def recall(self, item: pytest.Item, target: str, contract: str, stated: dict[str, Any]) -> str | None:
+        """The text a test of a rendered suite is shown with, when an earlier run has judged its contract."""
+        if self.memory is None or not _is_rendered(item):
+            return None
+        recalled = self.memory.recall(target, contract, stated)
+        if recalled is None:
+            return None
+        item.stash[_RECALLED] = recalled[0]
+        return recalled[1]
+
     def suite_of(self, item: pytest.Item) -> SuiteFile | None:
         """The generated suite a test comes from, None for a test of somebody else."""
         return self._by_path.get(item.path) or self._by_path.get(item.path.resolve())
@@ -145,6 +172,17 @@ class Session:
     def contract_of(self, test_name: str) -> Contract | None:
         """The contract a generated test of that name judges."""
         return self.catalogue.by_test_name.get(test_name.partition("[")[0])
+
+    def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+        """Take the tests of a suite that was rendered for this run from its text."""
+        if module_path not in self.rendered:
+            return None
+        from .suite_items import SuiteModule
+
+        known = self._modules.get(module_path)  # pytest asks for all files of the folder, for each that it was given
+        if known is None or known.parent is not parent:
+            self._modules[module_path] = known = SuiteModule.from_parent(parent, path=module_path)
+        return known
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Drop tests of targets that were not asked for, and mark the others by level."""
@@ -164,6 +202,10 @@ class Session:
             config.hook.pytest_deselected(items=dropped)
             items[:] = [item for item in items if item not in dropped]
 
+    def pytest_collection_finish(self) -> None:
+        """Spare the collector of garbage what lives until the end anyway: facts, records and items."""
+        gc.freeze()
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
@@ -176,11 +218,20 @@ class Session:
         return report
 
     def _attach(self, item: pytest.Item, report: pytest.TestReport, suite: SuiteFile) -> None:
+        recalled = item.stash.get(_RECALLED, None)
+        if recalled is not None:
+            if report.failed == (recalled.record["status"] == "failed") or hasattr(report, "wasxfail"):
+                _attach_recalled(item, report, recalled)
+                return
+            # something else has failed the test: the contract is judged anew to say so
+            item.stash[_VERDICTS] = [self.judge(suite.target).verdict(recalled.record["id"])]
         verdicts = item.stash.get(_VERDICTS, [])
         if not verdicts and (contract := self.contract_of(item.name)):
             verdicts = [_verdict_without_evidence(contract.id, report)]
         elif verdicts and report.failed and all(verdict.status != "failed" for verdict in verdicts):
             verdicts = [_failed_by_the_test(verdict, report) for verdict in verdicts]
+        elif verdicts and _is_rendered(item) and verdicts[0].trace is None:
+            report.__dict__["migration_shown"] = item.stash.get(_SHOWN, "")
         if report.passed and (not verdicts or verdicts[0].status == "unproven"):
             report.outcome = "failed"
             report.longrepr = text("outcome.unproven", {}, self.options.lang)
@@ -199,6 +250,17 @@ class Session:
                 + [(key, record[key]) for key in ("owner", "severity", "gate", "status")]
             )
         report.__dict__["migration"] = records  # an attribute of our own, which xdist carries along
+
+
+def _attach_recalled(item: pytest.Item, report: pytest.TestReport, recalled: Stored) -> None:
+    """Put on a report what `Session._attach` would, from the record of an earlier run."""
+    record = recalled.record
+    if report.skipped and record["reason"] and not hasattr(report, "wasxfail"):
+        path, line, _ = item.location
+        report.longrepr = (path, (line or 0) + 1, f"Skipped: {record['id']}: {record['reason']}")
+    item.user_properties.extend([("target", record["target"]), ("contract", record["id"])])
+    item.user_properties.extend((key, record[key]) for key in ("owner", "severity", "gate", "status"))
+    report.__dict__["migration_recalled"] = (record["target"], record["id"])
 
 
 class Migration:
@@ -225,17 +287,37 @@ class Migration:
             from .commands import unknown_contract
 
             pytest.fail(unknown_contract(contract).render(session.options.lang), pytrace=False)
+        shown = session.recall(self._item, self._target, contract, stated)
+        if shown is not None:
+            self._end(self._item.stash[_RECALLED].record["status"], shown)
+            return
         verdict = session.judge(self._target).compare(contract, stated)
         self._item.stash.setdefault(_VERDICTS, []).append(verdict)
+        shown = ""
         if verdict.status in ("blocked", "not_run"):
             assert verdict.reason is not None
-            pytest.skip(text(verdict.reason.key, verdict.reason.values, session.options.lang))
+            shown = text(verdict.reason.key, verdict.reason.values, session.options.lang)
         if verdict.status == "failed":
-            message = failure_text(verdict, session.catalogue.by_id[contract], self._target, session.options)
-            if self._target == FRAMEWORK and FRAMEWORK not in session.options.targets:
+            shown = failure_text(verdict, session.catalogue.by_id[contract], self._target, session.options)
+        self._item.stash[_SHOWN] = shown
+        self._end(verdict.status, shown)
+
+    def _end(self, status: str, shown: str) -> None:
+        """End the test as a contract of that status does."""
+        if status in ("blocked", "not_run"):
+            pytest.skip(shown)
+        if status == "failed":
+            if self._target == FRAMEWORK and FRAMEWORK not in self._session.options.targets:
                 # Findings on the framework are shown with `all`, and do not count against a migration.
-                pytest.xfail(message)
-            pytest.fail(message, pytrace=False)
+                raise pytest.xfail.Exception(shown, pytrace=False)
+            pytest.fail(shown, pytrace=False)
+
+
+def _is_rendered(item: pytest.Item) -> bool:
+    """Whether the test is just what the template says: it judges one contract and does nothing else."""
+    from .suite_items import SuiteFunction
+
+    return isinstance(item, SuiteFunction)
 
 
 def _verdict_without_evidence(contract: str, report: pytest.TestReport) -> Verdict:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from .resources import resource_dir
 if TYPE_CHECKING:
     from .catalogue import Catalogue
     from .checks.view import TargetView
+    from .facts.static import TargetFacts
 
 PREFIX = "test_migrate_"
 _HEADER = re.compile(r"^# migration-suite: (\{.*\})$", re.MULTILINE)
@@ -95,6 +96,19 @@ def write_suites(folder: Path, views: Iterable[TargetView], catalogue: Catalogue
                 os.utime(path, (before + 2, before + 2))
         written.append(SuiteFile(path, view.target.name, view.target.config, catalogue.digest, inputs))
     return written
+
+
+def suites_as_kept(
+    folder: Path, targets: Sequence[TargetFacts], inputs: Mapping[str, str], catalogue: Catalogue
+) -> list[SuiteFile] | None:
+    """The suites that `write_suites` has written for these inputs (by target); None when one is not there any more."""
+    found: list[SuiteFile] = []
+    for target, name in zip(targets, file_names([target.name for target in targets]), strict=True):
+        suite = read_header(folder / name)
+        if suite is None or (suite.target, suite.inputs) != (target.name, inputs.get(target.name)):
+            return None
+        found.append(SuiteFile(suite.path, target.name, target.config, catalogue.digest, suite.inputs))
+    return found
 
 
 def file_names(targets: list[str]) -> list[str]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .checks.view import FRAMEWORK, TargetView
 from .errors import UsageProblem
-from .facts.static import StaticFacts, TargetFacts
+from .facts.target import FRAMEWORK, TargetFacts
 
 if TYPE_CHECKING:
+    from .checks.view import TargetView
+    from .facts.static import StaticFacts
     from .options import Options
 
 ALL = "all"
@@ -23,10 +24,17 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Loaded:
-    """Facts, and the targets of this run in them."""
+    """Facts, and the targets of this run in them.
+
+    Attributes:
+        asked: files of the repo the facts depend on though nobody reads them, see `scan.repo_paths.questions`.
+        keep: writes what was read for the next run; it takes a while, and nothing of this run waits for it.
+    """
 
     facts: StaticFacts
     targets: list[TargetFacts]
+    asked: dict[str, int] = field(default_factory=dict)
+    keep: Callable[[], None] = lambda: None
 
 
 def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, lenient: bool = False) -> Loaded:
@@ -55,15 +63,30 @@ def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, 
     if repo is None:
         raise UsageProblem("usage.repo_missing")
     from .scan import assets, static, tree
+    from .scan.ahead import Ahead
     from .scan.cache import ScanCache
+    from .scan.project import Project
+    from .scan.repo_paths import questions
+    from .scan.stamps import outside
 
-    with _without_collection():
+    with _without_collection(), questions() as asked:
         kept = ScanCache(_cache_file(repo, cache))
-        found = tree.discovered(repo, kept)
-        chosen = select(found.targets, names, manifest, options, lenient)
-        facts = static.scan(repo, [target.name for target in chosen], kept, found)
+        project = Project(repo, cache=kept)
+        whole = ALL in names or FRAMEWORK in names
+        ahead = Ahead(project) if whole else None
+        search = tree.Search(repo, kept, ahead=not whole)
+        try:
+            if search.helped:
+                project.read([static.ENTRY] if static.ENTRY in project.files else [], wait=False)
+            found = search.result()
+            chosen = select(found.targets, names, manifest, options, lenient)
+            facts = static.scan(repo, [target.name for target in chosen], kept, found, project, ahead, save=False)
+        finally:
+            search.close()
+            if ahead is not None:
+                ahead.close()
         assets.attach(facts, repo, manifest, options.manifest)
-    return Loaded(facts, chosen)
+    return Loaded(facts, chosen, outside(asked), kept.save)
 
 
 @contextmanager
@@ -167,6 +190,8 @@ def _announce(known: list[TargetFacts], name: str, manifest: str) -> list[Target
 
 def view_of(facts: StaticFacts, target: TargetFacts, manifest: dict[str, Any] | None, alone: bool) -> TargetView:
     """What checks see of a target. A manifest belongs to the target it names, or to the only one there is."""
+    from .checks.view import TargetView
+
     if manifest is None or target.name == FRAMEWORK:
         return TargetView(facts, target)
     belongs = alone or target.manifest is not None

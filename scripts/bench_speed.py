@@ -46,7 +46,8 @@ def pytest_unconfigure(config):
 def run(folder: Path, *arguments: str) -> float:
     """Seconds of one pytest run in a folder."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "host_probe", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": ""}
+    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))  # a checkout can be measured too
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": ""}
     start = time.perf_counter()
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     seconds = time.perf_counter() - start

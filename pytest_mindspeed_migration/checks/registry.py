@@ -81,6 +81,9 @@ def superseded(contract: str) -> frozenset[str]:
 
 def details_of(contract: str, view: TargetView) -> dict[str, Any] | None:
     """What the report shows beside a judged contract; None when there is nothing, or what it needs did not run."""
+    from . import areas
+
+    areas.load()
     function = _DETAILS.get(contract)
     if function is None:
         return None

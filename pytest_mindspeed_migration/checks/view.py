@@ -9,11 +9,11 @@ from typing import Any, Protocol
 from ..facts.config import ConfigFacts
 from ..facts.launch import DocFacts, ScriptFacts
 from ..facts.runtime import ProbeFacts
-from ..facts.static import StaticFacts, TargetFacts
+from ..facts.static import StaticFacts
+from ..facts.target import FRAMEWORK, TargetFacts
 from .registry import NothingToJudge
 
-FRAMEWORK = "framework"
-"""Name of the pseudo-target that judges the framework itself and plugins no config uses."""
+__all__ = ["FRAMEWORK", "TargetView"]
 
 
 class Probes(Protocol):

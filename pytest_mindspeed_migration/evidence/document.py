@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .. import __version__
-from ..atomic import write_atomic
+from ..atomic import indented, write_atomic
 from ..report.acceptance import Acceptance, assess
 from .redact import redact_all
 
@@ -33,7 +34,8 @@ class TargetResult:
     target: TargetFacts
     records: Sequence[dict[str, Any]]
     acceptance: Acceptance
-    document: dict[str, Any]
+    head: dict[str, Any]
+    notes: Sequence[str]
 
     @classmethod
     def of(
@@ -45,20 +47,38 @@ class TargetResult:
         notes: Sequence[str],
         options: Options,
     ) -> TargetResult:
-        """Assess the records of a target and assemble its evidence."""
+        """Assess the records of a target, from which secrets have been taken already (`Collector`)."""
         acceptance = assess(records, catalogue)
-        document: dict[str, Any] = {
+        head: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
             "target": {"name": target.name, "config": target.config, "model_id": target.model_id},
             "repo": {"commit": repo.commit, "dirty": repo.dirty},
             "environment": {**_environment(), "catalogue": catalogue.digest, "levels": list(options.levels)},
             "summary": _summary(acceptance),
-            "commands": [_command(record) for record in records if "run" in record],
-            "tests": [_test(record) for record in records],
-            "contracts": [_contract(record) for record in records],
-            "notes": [*notes, *_notes(records)],
         }
-        return cls(target, records, acceptance, redact_all(document))
+        return cls(target, records, acceptance, redact_all(head), notes)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The state of the gates, as evidence.json has it."""
+        summary: dict[str, Any] = self.head["summary"]
+        return summary
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The content of evidence.json."""
+        return {
+            **self.head,
+            "commands": [_command(record) for record in self.records if "run" in record],
+            "tests": [_test(record) for record in self.records],
+            "contracts": [_contract(record) for record in self.records],
+            "notes": [*redact_all(list(self.notes)), *_notes(self.records)],
+        }
+
+    def digest(self) -> str:
+        """Digest of everything that evidence and reports are made from."""
+        parts = [self.head, self.records, list(self.notes)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def publish(result: TargetResult, folder: Path) -> None:
@@ -69,7 +89,7 @@ def publish(result: TargetResult, folder: Path) -> None:
         OSError: when the folder cannot be written.
     """
     validate(result.document)
-    write_atomic(folder / "evidence.json", json.dumps(result.document, ensure_ascii=False, indent=2) + "\n")
+    write_atomic(folder / "evidence.json", indented(result.document) + "\n")
 
 
 def validate(document: Mapping[str, Any]) -> None:
@@ -89,6 +109,7 @@ def schema() -> dict[str, Any]:
     return value
 
 
+@cache
 def _environment() -> dict[str, Any]:
     return {
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""All static facts of one target repo, and the targets found in it."""
+"""All static facts of one target repo."""
 
 from __future__ import annotations
 
@@ -9,32 +9,11 @@ from .config import ConfigFacts
 from .flow import FlowFacts
 from .launch import DocFacts, ScriptFacts
 from .source import ModuleFacts
+from .target import RepoFacts, TargetFacts
+
+__all__ = ["FORMAT", "RepoFacts", "StaticFacts", "TargetFacts"]
 
 FORMAT = 1
-
-
-@dataclass
-class RepoFacts:
-    """Identity of the target repo. `problem` is set when the folder is not a MindSpeed-MM checkout."""
-
-    commit: str | None = None
-    dirty: bool | None = None
-    package: str = "mindspeed_mm"
-    problem: str | None = None
-
-
-@dataclass
-class TargetFacts:
-    """One migration target: a config, its launch scripts, and the names it answers to."""
-
-    name: str
-    config: str | None  # path of its YAML; None when only a manifest exists yet
-    folder: str | None = None
-    model_id: str | None = None
-    scripts: list[str] = field(default_factory=list)
-    docs: list[str] = field(default_factory=list)
-    trainer: str | None = None  # program the launch script starts, relative to the repo
-    manifest: str | None = None
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.asset_paths import asset_values
 from ..analysis.conditions import UNKNOWN
-from ..analysis.features import declares, default_of
+from ..analysis.features import default_of
 from ..messages import text
 from ..resources import resource_dir
 from ..yaml_files import load_yaml
@@ -72,9 +72,7 @@ def _assets(view: TargetView, config: ConfigFacts, base: Path) -> Iterator[Overr
     """Paths of manifest and command line for those the config names; what it calls by one path stays one path."""
     given = (view.manifest or {}).get("runtime_assets") or {}
     data_key = _key_of(config, DATA_KEYS) or f"{BASIC}.{DATA_KEYS[0]}"
-    media_key = _key_of(config, MEDIA_KEYS)
-    if media_key is None and declares(view.facts, BASIC, MEDIA_KEYS[0]):
-        media_key = f"{BASIC}.{MEDIA_KEYS[0]}"
+    media_key = _key_of(config, MEDIA_KEYS)  # None: a strict section takes no key that it does not declare
     wanted = {"model_path": MODEL_KEY, "image_root": media_key, "dataset_path": data_key}
     replaced: dict[str, Override] = {}
     for name, key in wanted.items():

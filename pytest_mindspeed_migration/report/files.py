@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..atomic import write_atomic
-from ..checks.view import FRAMEWORK
 from ..evidence.redact import redact
+from ..facts.target import FRAMEWORK
 from ..messages import text
 from ..templates import environment
 from . import coverage
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 _TRAININGS = ("verify.rehearsal", "verify.distributed_e2e")
 
+EVIDENCE = "evidence.json"
 REPORT = "verification_report.md"
 FAILED = "failed_cases.md"
+OVERVIEW = ("summary.json", "compatibility_matrix.yaml")
 # Contracts that make up a line of compatibility_matrix.yaml, by part of the migration.
 _MATRIX = {
     "model": ("model.registration", "model.from_pretrained", "model.from_config", "model.forward_loss"),
@@ -57,17 +59,15 @@ def write_overview(results: Sequence[TargetResult], out: Path, options: Options)
                 "config": result.target.config,
                 "counted": result.target.name != FRAMEWORK,
                 "accepted": result.acceptance.accepted,
-                "summary": result.document["summary"],
+                "summary": result.summary,
                 "counts": counts(result.records),
             }
             for result in results
         ],
     }
-    write_atomic(out / "summary.json", redact(json.dumps(summary, ensure_ascii=False, indent=2)) + "\n")
+    write_atomic(out / OVERVIEW[0], redact(json.dumps(summary, ensure_ascii=False, indent=2)) + "\n")
     matrix = {result.target.name: _matrix(result) for result in results if result.target.name != FRAMEWORK}
-    write_atomic(
-        out / "compatibility_matrix.yaml", yaml.safe_dump(matrix, allow_unicode=True, sort_keys=False, width=120)
-    )
+    write_atomic(out / OVERVIEW[1], yaml.safe_dump(matrix, allow_unicode=True, sort_keys=False, width=120))
 
 
 def _matrix(result: TargetResult) -> dict[str, dict[str, str]]:
@@ -165,5 +165,6 @@ def _symptom(record: dict[str, Any], lang: str) -> str:
 
 
 def _render(name: str, values: dict[str, Any], path: Path, lang: str) -> None:
+
     rendered = environment(f"report/{lang}", "report").get_template(f"{name}.j2").render(values)
     write_atomic(path, rendered)

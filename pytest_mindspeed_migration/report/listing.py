@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..catalogue import AREAS
 from ..messages import shown, text
-from ..resources import resource_dir
-from ..yaml_files import load_yaml
+from ..triage.dictionary import load_dictionary
 from .texts import labelled
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def list_contracts(catalogue: Catalogue, lang: str) -> str:
 
 def explain(contract: Contract, lang: str) -> str:
     """Everything the catalogue says about a contract."""
-    symptoms: dict[str, Any] = load_yaml(resource_dir("contracts") / "errors.yaml")
+    entries = load_dictionary().by_id
     facts = {
         "proves": contract.proves[lang],
         "why": contract.why[lang],
@@ -52,7 +51,7 @@ def explain(contract: Contract, lang: str) -> str:
         "severity": contract.severity,
         "levels": ", ".join(contract.levels),
         "requires": ", ".join(contract.requires),
-        "symptoms": "; ".join(symptoms[name]["text"][lang] for name in contract.symptoms),
+        "symptoms": "; ".join(entries[name].text[lang] for name in contract.symptoms),
     }
     lines = [f"{contract.id}: {contract.title[lang]}"]
     lines += [f"  {labelled(f'explain.{name}', value, lang)}" for name, value in facts.items() if value]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..checks.view import FRAMEWORK
 from ..evidence.collector import folder_name
+from ..facts.target import FRAMEWORK
 from ..messages import text
 from .files import REPORT
 from .texts import counts, first_line, labelled

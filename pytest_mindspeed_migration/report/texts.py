@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..checks.view import FRAMEWORK
+from ..facts.target import FRAMEWORK
 from ..messages import text
 
 if TYPE_CHECKING:

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.asset_paths import asset_values, is_rooted
-from ..facts.assets import AssetFacts
 from ..facts.static import StaticFacts
+from .lookup import Question
 
 
-def attach(facts: StaticFacts, repo: Path, manifest: dict[str, Any] | None, manifest_path: Path | None) -> None:
-    """Add to `facts.assets` what exists of the paths that the configs of `facts` and the manifest name.
+def questions(
+    facts: StaticFacts, repo: Path, manifest: dict[str, Any] | None, manifest_path: Path | None
+) -> Iterator[Question]:
+    """The paths that the configs of `facts` and the manifest name.
 
     Args:
         facts: facts of the repo.
@@ -24,30 +26,17 @@ def attach(facts: StaticFacts, repo: Path, manifest: dict[str, Any] | None, mani
     for config in facts.configs.values():
         for yaml_path, value in asset_values(config):
             if is_rooted(value):
-                facts.assets[f"config:{config.path}:{yaml_path}"] = look_up(value, repo, config.line_of(yaml_path))
+                yield Question(f"config:{config.path}:{yaml_path}", value, str(repo), config.line_of(yaml_path))
     if manifest is not None:
         base = manifest_path.resolve().parent if manifest_path is not None else Path.cwd()
         lines = _lines(manifest_path)
         for key, value, root in _manifest_paths(manifest, base, repo):
-            facts.assets[f"manifest:{key}"] = look_up(value, root, lines.get(key))
+            yield Question(f"manifest:{key}", value, str(root), lines.get(key))
 
 
-def look_up(written: str, base: Path, line: int | None = None) -> AssetFacts:
-    """What the path `written` is; a relative one counts from `base`."""
-    facts = AssetFacts(path=written, line=line)
-    if any(mark in written for mark in "*?["):
-        facts.kind = "pattern"
-    try:
-        path = base / os.path.expanduser(written)
-        status = path.stat()
-        facts.exists = True
-        facts.is_dir = path.is_dir()
-        facts.readable = os.access(path, os.R_OK | os.X_OK if facts.is_dir else os.R_OK)
-        facts.size = sum(1 for _ in os.scandir(path)) if facts.is_dir and facts.readable else status.st_size
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
-            facts.problem = getattr(error, "strerror", None) or str(error)
-    return facts
+def attach(facts: StaticFacts, repo: Path, manifest: dict[str, Any] | None, manifest_path: Path | None) -> None:
+    """Add to `facts.assets` what exists of the paths in question; arguments as for `questions`."""
+    facts.assets.update({one.key: one.answer() for one in questions(facts, repo, manifest, manifest_path)})
 
 
 def _lines(manifest_path: Path | None) -> dict[str, int]:

@@ -11,6 +11,7 @@ import builtins
 
 from ..facts.source import NameFacts
 from .expressions import dotted
+from .nodes import children
 
 _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__path__", "__spec__", "__package__"}
 _LEAVES = (ast.Raise, ast.Return, ast.Continue, ast.Break)
@@ -104,7 +105,7 @@ class _Walker:
                     detail = str(self.maybe[name])
                     self.gaps.append(NameFacts(name, item.lineno, kind="maybe_unbound", detail=detail))
                     self.bound.add(name)
-            stack.extend(ast.iter_child_nodes(item))
+            stack.extend(children(item))
 
     def _branches(self, blocks: list[list[ast.stmt]]) -> None:
         before = set(self.bound)

@@ -24,7 +24,8 @@ class ScanCache:
         self._path = path
         self._files: dict[str, list[Any]] = {}
         self._derived: dict[str, Any] = {}
-        self._changed = False
+        self._new_files: dict[str, tuple[list[int], object]] = {}  # not yet encoded, which takes its time
+        self._new_derived: dict[str, object] = {}
         if path is not None:
             self._load(path)
 
@@ -33,33 +34,53 @@ class ScanCache:
         kept = self._files.get(name)
         return from_json(cls, kept[1]) if kept is not None and kept[0] == stamp else None
 
+    def is_fresh(self, name: str, stamp: list[int]) -> bool:
+        """Whether the file has changed since its facts were kept, or none were."""
+        kept = self._files.get(name)
+        return kept is None or kept[0] != stamp
+
     def keep_file(self, name: str, stamp: list[int], facts: object) -> None:
-        """Keep the facts of a file."""
-        self._files[name] = [stamp, to_json(facts)]
-        self._changed = True
+        """Keep the facts of a file, which are complete when the cache is saved."""
+        self._new_files[name] = (stamp, facts)
 
     @property
     def kept(self) -> bool:
         """Whether anything is kept at all; without, keys need not be computed."""
         return self._path is not None
 
-    def derived(self, cls: type[T], key: str, compute: Callable[[], T]) -> T:
-        """A result as kept under a key that changes with everything it follows from, else computed."""
+    def holds(self, cls: type[object], key: str) -> bool:
+        """Whether a result is kept under the key."""
+        return f"{cls.__name__}:{key}" in self._derived
+
+    def derived(self, cls: type[T], key: str, compute: Callable[[], T], holds: Callable[[T], bool] | None = None) -> T:
+        """A result as kept under a key that changes with what it follows from, else computed.
+
+        Args:
+            cls: class of the result.
+            key: what it is kept under.
+            compute: makes it anew.
+            holds: says of a kept result whether what is not in the key is as it was.
+        """
         if not self.kept:
             return compute()
         key = f"{cls.__name__}:{key}"
         if key in self._derived:
-            return from_json(cls, self._derived[key])
-        result = compute()
-        self._derived = dict([*list(self._derived.items())[-KEPT + 1 :], (key, to_json(result))])
-        self._changed = True
+            kept = from_json(cls, self._derived[key])
+            if holds is None or holds(kept):
+                return kept
+            del self._derived[key]
+        result = self._new_derived[key] = compute()
         return result
 
     def save(self) -> None:
         """Write the cache when something new is in it."""
-        if self._path is None or not self._changed:
+        if self._path is None or not (self._new_files or self._new_derived):
             return
-        payload = {"tool": _tool_stamp(), "files": self._files, "derived": self._derived}
+        for name, (stamp, facts) in self._new_files.items():
+            self._files[name] = [stamp, to_json(facts)]
+        self._derived.update({key: to_json(result) for key, result in self._new_derived.items()})
+        derived = dict(list(self._derived.items())[-KEPT:])
+        payload = {"tool": _tool_stamp(), "files": self._files, "derived": derived}
         temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .expressions import FunctionNode, dotted, string_of
+from .nodes import walk
 from .results import own_nodes
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -41,7 +42,7 @@ def _row(statements: list[ast.stmt]) -> Iterator[str]:
     """`if x == "a": return ...` once or more, then `raise`, with the name in what is raised."""
     if not isinstance(statements[-1], ast.Raise):
         return
-    raised = {text for node in ast.walk(statements[-1]) if (text := dotted(node))}
+    raised = {text for node in walk(statements[-1]) if (text := dotted(node))}
     for statement in reversed(statements[:-1]):
         if not isinstance(statement, ast.If) or statement.orelse or not isinstance(statement.body[-1], ast.Return):
             return

@@ -6,7 +6,6 @@ different project. The repo is thought to lie at `/w/MindSpeed-MM`, the name und
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from collections.abc import Iterator
@@ -76,7 +75,8 @@ class _Reader:
     def markdown(self, text: str) -> None:
         block: list[str] | None = None
         fence, language, start = "", "", 0
-        table_head, heading, before = "", "", ""
+        table_head, versions = "", False
+        heading_makes = before_makes = False  # whether the heading and the line before speak of files to be made
         for number, whole in enumerate(text.splitlines(), 1):
             line = whole[:_MAX_LINE]
             match = _FENCE.match(line)
@@ -91,15 +91,19 @@ class _Reader:
                 if language not in _SHELL and not line.lstrip().startswith(("#", "//")):
                     self._prose_paths(line, number)
             else:
-                heading = line if _HEADING.match(line) else heading
-                if not any(map(_TO_BE_MADE.search, (heading, before, line))):
+                makes = _TO_BE_MADE.search(line) is not None
+                heading_makes = makes if _HEADING.match(line) else heading_makes
+                if not (heading_makes or before_makes or makes):
                     self._prose_paths(line, number)
                     self._links(line, number)
                 self._prose_copy(line, number)
-                before = line if line.strip() else before
+                before_makes = makes if line.strip() else before_makes
             is_row = line.lstrip().startswith("|")
-            table_head = "" if not is_row else table_head or line
-            self.require(from_text(line, in_table=_VERSION_TABLE.search(table_head) is not None), number)
+            if not is_row:
+                table_head, versions = "", False
+            elif not table_head:
+                table_head, versions = line, _VERSION_TABLE.search(line) is not None
+            self.require(from_text(line, in_table=versions), number)
         self.facts.references = [ref for ref in self.facts.references if not self._is_made(ref.path)]
 
     def _is_made(self, path: str) -> bool:
@@ -216,7 +220,7 @@ class _Reader:
         if destination is None:
             return
         names = [posixpath.basename(source.rstrip("/")) for source in sources]
-        folder = target.endswith(("/", "/.")) or len(sources) > 1 or os.path.isdir(self.repo / destination)
+        folder = target.endswith(("/", "/.")) or len(sources) > 1 or repo_paths.is_folder(self.repo, destination)
         if not folder:
             destination, names = posixpath.dirname(destination), [posixpath.basename(destination)]
         self.facts.copies.append(CopyInstruction(destination, names, line, sources))
@@ -293,7 +297,7 @@ class _Reader:
             self.facts.copies.append(CopyInstruction(posixpath.normpath(folder[1]), names, number))
 
     def _note(self, path: str, line: int, kind: str = "") -> None:
-        known = path.split("/", 1)[0] in repo_paths.top_folders(self.repo)
+        known = repo_paths.is_top_folder(self.repo, path.split("/", 1)[0])
         if path in self.seen or ("/" in path and not known) or ("/" not in path and kind != "link"):
             return
         self.seen.add(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import cache
 from typing import Any
 
 from ..facts.source import CallFacts
@@ -18,26 +17,26 @@ _OWN_NAMES = ("__package__", "__name__")
 _NO_EXPRESSIONS = {"ctx", "op", "ops", "id", "attr", "arg", "kind", "conversion", "is_async", "type_comment"}
 
 
-@cache
+_CHILDREN: dict[Any, tuple[str, ...]] = {ast.Lambda: ("body",)}  # the parameters of a lambda are no expressions
+
+
 def _children_of(kind: Any) -> tuple[str, ...]:
-    """The fields of a kind of node that hold expressions; the parameters of a lambda are none."""
-    if kind is ast.Lambda:
-        return ("body",)
-    return tuple(name for name in kind._fields if name not in _NO_EXPRESSIONS)
+    """The fields of a kind of node that hold expressions."""
+    _CHILDREN[kind] = tuple(name for name in kind._fields if name not in _NO_EXPRESSIONS)
+    return _CHILDREN[kind]
 
 
 class ExpressionReader(Reading):
     """Reads expressions; the statements around them are read by the class built on this one."""
 
     def _expression(self, root: ast.expr) -> None:
-        stack: list[ast.AST | None] = [root]
+        stack: list[Any] = [root]
         keys, state = self.facts.keys_read, self._function
         receiver = state.receiver if state else None
         while stack:
             node = stack.pop()
-            kind: Any = type(node)
+            kind = type(node)
             if kind is ast.Attribute:
-                assert isinstance(node, ast.Attribute)
                 if node.attr not in keys:
                     keys[node.attr] = node.lineno
                 value = node.value
@@ -58,29 +57,24 @@ class ExpressionReader(Reading):
             if kind is ast.Name or node is None:
                 continue
             if kind is ast.Constant:
-                assert isinstance(node, ast.Constant)
                 if type(node.value) is str and node.value.startswith(self._package):
                     self._module_name(node.value)
                 continue
             if kind is ast.Call:
-                assert isinstance(node, ast.Call)
                 self._call(node)
             elif kind is ast.Subscript:
-                assert isinstance(node, ast.Subscript)
                 text = string_of(node.slice)
                 if text is not None:
                     self._key(text, node.lineno)
             elif kind is ast.Compare:
-                assert isinstance(node, ast.Compare)
                 text = string_of(node.left)
                 if text is not None and isinstance(node.ops[0], (ast.In, ast.NotIn)):
                     self._key(text, node.lineno)
                 elif state is not None:
                     state.notes.compare(node)
             elif kind is ast.NamedExpr:
-                assert isinstance(node, ast.NamedExpr)
                 self._target(node.target)
-            for name in _children_of(kind):
+            for name in _CHILDREN.get(kind) or _children_of(kind):
                 child = getattr(node, name, None)
                 if type(child) is list:
                     stack.extend(child)
@@ -117,14 +111,15 @@ class ExpressionReader(Reading):
         if state is not None and state.owner is not None:
             self._receiver_call(callee, last, node, state)
         self._effect("call", node.lineno, callee, node)
+        kinds: list[Any] = [type(argument) for argument in node.args]
         call = CallFacts(
             line=node.lineno,
             callee=state.modules.stands_for(callee) if state else callee,
             scope=".".join(self._scope),
-            positional=sum(not isinstance(a, ast.Starred) for a in node.args),
+            positional=len(kinds) - kinds.count(ast.Starred),
             keywords=[k.arg for k in node.keywords if k.arg],
-            names=[a.id if isinstance(a, ast.Name) else "" for a in node.args] if _two_names(node.args) else [],
-            star=any(isinstance(a, ast.Starred) for a in node.args),
+            names=[getattr(a, "id", "") for a in node.args] if kinds.count(ast.Name) > 1 else [],
+            star=ast.Starred in kinds,
             double_star=[dotted(k.value) or "?" for k in node.keywords if k.arg is None],
             guarded=self._guard > 0,
         )
@@ -196,7 +191,3 @@ class ExpressionReader(Reading):
                 self._expression(node.value)
         else:
             self._expression(node)
-
-
-def _two_names(arguments: list[ast.expr]) -> bool:
-    return sum(isinstance(argument, ast.Name) for argument in arguments) > 1

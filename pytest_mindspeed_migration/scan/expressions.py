@@ -12,11 +12,13 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 def dotted(node: ast.AST | None) -> str | None:
     """`a.b.c` as text, `super().m` included; None for anything that is not a plain chain of names."""
+    if type(node) is ast.Name:
+        return node.id
     parts: list[str] = []
-    while isinstance(node, ast.Attribute):
+    while type(node) is ast.Attribute:
         parts.append(node.attr)
         node = node.value
-    if isinstance(node, ast.Name):
+    if type(node) is ast.Name:
         parts.append(node.id)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super":
         parts.append("super()")

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..facts.config import ConfigFacts
 from ..facts.launch import DocFacts, ScriptFacts
 from ..facts.source import ModuleFacts
 from .other_stack import other_configs, spreading_modules
 from .project import Project
+from .repo_paths import questions, same_answers
+from .stamps import outside, tree_key
 from .targets import discover_framework_files
-from .tree import tree_key
+
+if TYPE_CHECKING:
+    from .ahead import Ahead
 
 
 @dataclass
@@ -21,20 +26,36 @@ class FrameworkFiles:
     docs: dict[str, DocFacts] = field(default_factory=dict)
     other_configs: dict[str, ConfigFacts] = field(default_factory=dict)
     other_modules: dict[str, ModuleFacts] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)  # files elsewhere that it depends on: `repo_paths.questions`
 
 
-def framework_files(project: Project, scripts: dict[str, ScriptFacts]) -> FrameworkFiles:
+def framework_files(project: Project, scripts: dict[str, ScriptFacts], ahead: Ahead | None = None) -> FrameworkFiles:
     """Read them, or take them from the cache when no file of the repo has been added, removed or changed.
 
     Args:
         project: the repo with its cache.
         scripts: launch scripts of the targets, which may start configs of the older stack too.
+        ahead: who reads them already.
     """
 
     def read() -> FrameworkFiles:
+        return ahead.framework() if ahead is not None else read_framework_files(project, scripts)
+
+    def holds(found: FrameworkFiles) -> bool:
+        return same_answers(project.repo, found.asked)
+
+    return project.cache.derived(FrameworkFiles, framework_key(project), read, holds)
+
+
+def framework_key(project: Project) -> str:
+    """What they are kept under."""
+    return tree_key(project.repo, project.package) if project.cache.kept else ""
+
+
+def read_framework_files(project: Project, scripts: dict[str, ScriptFacts]) -> FrameworkFiles:
+    """Read them; `scripts` are those the repo has besides its own examples and tests."""
+    with questions() as asked:
         more = discover_framework_files(project.repo)
         configs = other_configs(project.repo, {**scripts, **more.scripts}, project.core)
-        return FrameworkFiles(more.scripts, more.docs, configs, spreading_modules(project, configs))
-
-    key = tree_key(project.repo, project.package) if project.cache.kept else ""
-    return project.cache.derived(FrameworkFiles, key, read)
+    modules = spreading_modules(project, configs)
+    return FrameworkFiles(more.scripts, more.docs, configs, modules, outside(asked))

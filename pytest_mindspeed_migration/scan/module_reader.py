@@ -14,6 +14,7 @@ from .choices import choices
 from .expression_reader import ExpressionReader
 from .expressions import FunctionNode, annotations_of, dotted, signature_of, string_of
 from .fields import fields_of, pydantic_extra
+from .nodes import children
 from .notes import condition_flags
 from .reading import FunctionState
 from .recursion import endless_calls
@@ -58,7 +59,7 @@ class ModuleReader(ExpressionReader):
         self._guard -= returns
 
     def _children(self, node: ast.AST) -> None:
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, ast.stmt):
                 self._statement(child)
             elif isinstance(child, (ast.expr, ast.withitem, ast.match_case, ast.excepthandler)):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..errors import UsageProblem
 from ..facts.source import NameFacts
+from .nodes import children
 
 UNDEFINED, BEFORE_ASSIGNMENT, STAR = "F821", "F823", "F405"
 STAR_DETAIL = "star"
@@ -141,7 +142,7 @@ class _Places:
         self._walk(tree, postponed, in_function=False)
 
     def _walk(self, root: ast.AST, postponed: bool, in_function: bool) -> None:
-        for node in ast.iter_child_nodes(root):
+        for node in children(root):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.arg)) and postponed:
                 annotation = node.annotation if isinstance(node, ast.arg) else node.returns
                 if annotation is not None:

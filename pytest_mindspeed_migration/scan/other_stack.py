@@ -6,7 +6,6 @@ the older one, which hands whole sections on as keyword arguments.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from ..facts.config import ConfigFacts
 from ..facts.launch import ScriptFacts
 from ..facts.source import ModuleFacts
 from .project import Project
+from .repo_paths import is_file
 from .yaml_tree import read_config
 
 _SPREAD = re.compile(rb"\*\*([a-z_]\w*)\s*[,)]")
@@ -29,7 +29,7 @@ def other_configs(repo: Path, scripts: dict[str, ScriptFacts], core: str) -> dic
         for command in script.commands
         if command.program and command.config and not command.program.startswith(core)
     }
-    return {path: read_config(repo, path) for path in sorted(paths) if os.path.isfile(repo / path)}
+    return {path: read_config(repo, path) for path in sorted(paths) if is_file(repo, path)}
 
 
 def spreading_modules(project: Project, configs: dict[str, ConfigFacts]) -> dict[str, ModuleFacts]:

@@ -33,6 +33,7 @@ class Project:
         self._file_set = set(self.files)
         self.modules: dict[str, ModuleFacts] = {}
         self.cache = cache or ScanCache(None)
+        self._ahead: dict[str, tuple[list[int], ModuleFacts]] = {}  # read before anybody asked, with the stamp
         self._fresh: dict[str, list[int]] = {}  # files read anew, with the stamp they are cached under
         self._stamps: dict[str, list[int]] = {}  # of every file read
         self._pool = ThreadPoolExecutor(max_workers=1)
@@ -68,7 +69,7 @@ class Project:
             for imported in self._imported_files(found[path]):
                 if imported not in found:
                     found[imported] = self._read_file(imported)
-        for path in self._fresh.keys() & found.keys():
+        for path in (self._fresh.keys() & found.keys()) - self.modules.keys():
             self.cache.keep_file(path, self._fresh.pop(path), found[path])
         return found
 
@@ -82,16 +83,45 @@ class Project:
         prefix = folder.rstrip("/") + "/"
         return [path for path in self.files if path.startswith(prefix)]
 
-    def finish(self, derive: Callable[[], FlowFacts]) -> FlowFacts:
-        """Close the reading: keep what is new for the next run, with what is derived from all files read."""
+    def stamp_of_changed(self, path: str) -> list[int] | None:
+        """The stamp of a file whose facts the cache does not have."""
+        try:
+            stamp = _stamp(self.repo / path)
+        except OSError:
+            return None
+        return stamp if self.cache.is_fresh(path, stamp) else None
+
+    def take_ahead(self, found: dict[str, tuple[list[int], ModuleFacts]], named: Iterable[str]) -> None:
+        """Take facts that were read before anybody asked for them.
+
+        Args:
+            found: stamp and facts by path.
+            named: files among them whose undefined names are found by others, see `add_names`.
+        """
+        self._ahead.update(found)
+        self._named.update(named)
+
+    def add_names(self, names: dict[str, list[NameFacts]]) -> None:
+        """Add undefined names by file."""
+        for path, items in names.items():
+            self.modules[path].unbound.extend(items)
+
+    def stamps_of(self, paths: Iterable[str]) -> dict[str, list[int]]:
+        """The stamps of files that were read."""
+        return {path: self._stamps[path] for path in paths if path in self._stamps}
+
+    def derive(self, compute: Callable[[], FlowFacts]) -> FlowFacts:
+        """What follows from all files read: as kept, or computed."""
         stamps = sorted((path, self._stamps.get(path)) for path in self.modules)
         key = hashlib.sha256(repr(stamps).encode("utf-8", "replace")).hexdigest()
-        flow = self.cache.derived(FlowFacts, key, derive)
+        return self.cache.derived(FlowFacts, key, compute)
+
+    def finish(self) -> None:
+        """Close the reading: hand what is new to the cache."""
         self._add_undefined_names()
+        self._pool.shutdown()
         for path, stamp in self._fresh.items():
             self.cache.keep_file(path, stamp, self.modules[path])
-        self.cache.save()
-        return flow
 
     def _imported_files(self, facts: ModuleFacts) -> Iterator[str]:
         for item in facts.imports:
@@ -115,16 +145,16 @@ class Project:
     def _read_file(self, path: str) -> ModuleFacts:
         full = self.repo / path
         try:
-            status = full.stat()
+            stamp = _stamp(full)
         except OSError as error:
             return _unreadable(path, error.strerror or "unreadable")
-        stamp = [status.st_mtime_ns, status.st_size]
         self._stamps[path] = stamp
         kept = self.cache.file(ModuleFacts, path, stamp)
         if kept is not None:
             return kept
         self._fresh[path] = stamp
-        return read_module(full, path)
+        ahead = self._ahead.pop(path, None)
+        return ahead[1] if ahead is not None and ahead[0] == stamp else read_module(full, path)
 
     def _ask_for_undefined_names(self) -> None:
         """Have ruff look at the files that were not in the cache and have not been asked about yet, in a thread."""
@@ -136,9 +166,13 @@ class Project:
     def _add_undefined_names(self) -> None:
         """Take the names no scope binds from the answers."""
         for answer in self._answers:
-            for path, names in answer.result().items():
-                self.modules[path].unbound.extend(names)
+            self.add_names(answer.result())
         self._answers.clear()
+
+
+def _stamp(full: Path) -> list[int]:
+    status = full.stat()
+    return [status.st_mtime_ns, status.st_size]
 
 
 def module_name(path: str) -> tuple[str, bool]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from ..facts.source import CallFacts, NameFacts
 from .expressions import dotted
+from .nodes import walk
 from .results import evaluated
 
 _EXITS = (ast.Return, ast.Raise)
@@ -46,14 +47,14 @@ def _may_be_itself(call: CallFacts) -> bool:
 
 
 def _set_attributes(node: ast.ClassDef) -> set[str]:
-    return {item.attr for item in ast.walk(node) if _is_stored(item) and isinstance(item, ast.Attribute)}
+    return {item.attr for item in walk(node) if _is_stored(item) and isinstance(item, ast.Attribute)}
 
 
 def _bound_names(node: ast.stmt) -> Iterator[str]:
     if isinstance(node, _DEFINITIONS):
         yield node.name
         return
-    for item in ast.walk(node):
+    for item in walk(node):
         if isinstance(item, ast.Name) and _is_stored(item):
             yield item.id
         elif isinstance(item, ast.alias):
@@ -67,7 +68,7 @@ def _is_stored(node: ast.AST) -> bool:
 
 
 def _call_of_itself(function: ast.FunctionDef, callee: str, owner: ast.AST) -> Iterator[NameFacts]:
-    nodes = list(ast.walk(function))
+    nodes = list(walk(function))
     taken = {node.id for node in nodes if isinstance(node, ast.Name) and _is_stored(node)}
     if owner is function:
         taken.update(node.arg for node in nodes if isinstance(node, ast.arg))
@@ -94,5 +95,5 @@ def _reached(statements: list[ast.stmt]) -> Iterator[ast.AST]:
             yield from _reached(statement.body)
         elif not isinstance(statement, (ast.Try, ast.Match)):
             yield from evaluated(statement)
-        if isinstance(statement, ast.Try) or any(isinstance(node, _EXITS) for node in ast.walk(statement)):
+        if isinstance(statement, ast.Try) or any(isinstance(node, _EXITS) for node in walk(statement)):
             return

@@ -7,6 +7,7 @@ import posixpath
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,6 +19,9 @@ MAX_PATH = 1_000
 
 MAX_NESTING = 50
 """Folders inside each other that are looked into."""
+
+_KIND_AND_EXECUTE_BITS = 0o170111
+_asked: list[dict[str, int]] = []
 
 _PLACEHOLDER = re.compile(
     r"[<>${}*?\[\]\x1f]|\.\.\.|(?<![a-z])x{2,}(?![a-z])|(?<![a-z])xb(?![a-z])|(?<![a-z])x{2,}b(?![a-z])"
@@ -76,20 +80,51 @@ def files_below(repo: Path, folder: str) -> Iterator[str]:
             yield f"{rel}/{name}"
 
 
-def exists(repo: Path, rel: str) -> bool:
-    """Whether the repo has that file or folder; a symlink loop or an impossible name is no file."""
+@contextmanager
+def questions() -> Iterator[dict[str, int]]:
+    """Collects the paths that are asked for meanwhile, with the answers, which `same_answers` compares."""
+    asked: dict[str, int] = {}
+    _asked.append(asked)
     try:
-        return os.path.exists(os.path.join(repo, rel))
-    except ValueError:
-        return False
+        yield asked
+    finally:
+        _asked.pop()  # they are nested
+
+
+def same_answers(repo: Path, asked: dict[str, int]) -> bool:
+    """Whether every question would be answered now as it was then."""
+    return all(_mode(repo, rel) == mode for rel, mode in asked.items())
+
+
+def _mode(repo: Path, rel: str) -> int:
+    """Kind and execute bits of a file or folder; 0 when there is none, as for a symlink loop or an impossible name."""
+    try:
+        mode = os.stat(os.path.join(repo, rel)).st_mode & _KIND_AND_EXECUTE_BITS
+    except (OSError, ValueError):
+        mode = 0
+    for asked in _asked:
+        asked[rel] = mode
+    return mode
+
+
+def exists(repo: Path, rel: str) -> bool:
+    """Whether the repo has that file or folder."""
+    return _mode(repo, rel) != 0
+
+
+def is_folder(repo: Path, rel: str) -> bool:
+    """Whether the repo has that folder."""
+    return stat.S_ISDIR(_mode(repo, rel))
+
+
+def is_file(repo: Path, rel: str) -> bool:
+    """Whether the repo has that regular file."""
+    return stat.S_ISREG(_mode(repo, rel))
 
 
 def lacks_execute_bit(repo: Path, rel: str) -> bool:
     """Whether the path is a file that nobody may execute; on file systems without that bit no file is."""
-    try:
-        mode = os.stat(os.path.join(repo, rel)).st_mode
-    except (OSError, ValueError):
-        return False
+    mode = _mode(repo, rel)
     return stat.S_ISREG(mode) and not mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
 
 
@@ -108,11 +143,6 @@ def _has_root_programs(repo: Path) -> bool:
         return False
 
 
-@lru_cache(maxsize=8)
-def top_folders(repo: Path) -> frozenset[str]:
-    """Names of the folders at the root of the repo."""
-    try:
-        with os.scandir(repo) as entries:
-            return frozenset(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
-    except OSError:
-        return frozenset()
+def is_top_folder(repo: Path, name: str) -> bool:
+    """Whether a folder of that name is at the root of the repo; hidden ones do not count."""
+    return name not in ("", "..") and not name.startswith(".") and is_folder(repo, name)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .expressions import FunctionNode, dotted
+from .nodes import children
 
 UNKNOWN, TUPLE = "?", "tuple"
 """A returned value that cannot be told, and one that is a tuple."""
@@ -70,24 +71,24 @@ def _callee(value: ast.expr) -> str | None:
 
 def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
     """Nodes of a function, without those of the functions and classes in it, in the order of the text."""
-    pending = list(ast.iter_child_nodes(root))[::-1]
+    pending = children(root)[::-1]
     while pending:
         node = pending.pop()
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             yield node
-            pending.extend(list(ast.iter_child_nodes(node))[::-1])
+            pending.extend(children(node)[::-1])
 
 
 def own_statements(root: ast.AST) -> Iterator[ast.stmt]:
     """Statements among the own nodes of a function, in the order of the text, without a look into expressions."""
-    pending = list(ast.iter_child_nodes(root))[::-1]
+    pending = children(root)[::-1]
     while pending:
         node = pending.pop()
         if isinstance(node, ast.stmt) and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield node
-            pending.extend(list(ast.iter_child_nodes(node))[::-1])
+            pending.extend(children(node)[::-1])
         elif isinstance(node, (ast.excepthandler, ast.match_case)):
-            pending.extend(list(ast.iter_child_nodes(node))[::-1])
+            pending.extend(children(node)[::-1])
 
 
 def _certain(statements: list[ast.stmt]) -> Iterator[ast.AST]:
@@ -114,5 +115,5 @@ def evaluated(root: ast.AST) -> Iterator[ast.AST]:
     elif isinstance(root, ast.BoolOp):
         yield from evaluated(root.values[0])
     elif not isinstance(root, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-        for node in ast.iter_child_nodes(root):
+        for node in children(root):
             yield from evaluated(node)

@@ -325,7 +325,7 @@ class _Reader:
         if "/" not in text:
             return False
         path = repo_paths.resolve(text, self.cwd)
-        return path is not None and "/" in path and path.split("/", 1)[0] in repo_paths.top_folders(self.repo)
+        return path is not None and "/" in path and repo_paths.is_top_folder(self.repo, path.split("/", 1)[0])
 
     def _writes(self, target: str, line: int) -> None:
         path = _clean(target)

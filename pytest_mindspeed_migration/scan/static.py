@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..atomic import encode
-from ..checks.view import FRAMEWORK
-from ..facts.static import RepoFacts, StaticFacts, TargetFacts
+from ..facts.static import StaticFacts, TargetFacts
+from ..facts.target import FRAMEWORK
+from .ahead import Ahead
 from .cache import ScanCache
+from .checkout import repo_facts
 from .flow.run import follow_configuration
 from .framework_files import framework_files
 from .project import Project
@@ -21,7 +21,13 @@ ENTRY = "mindspeed_mm/fsdp/train/trainer.py"
 
 
 def scan(
-    repo: Path, names: Sequence[str] | None = None, cache: ScanCache | None = None, found: Discovery | None = None
+    repo: Path,
+    names: Sequence[str] | None = None,
+    cache: ScanCache | None = None,
+    found: Discovery | None = None,
+    project: Project | None = None,
+    ahead: Ahead | None = None,
+    save: bool = True,
 ) -> StaticFacts:
     """Scan a target repo.
 
@@ -30,28 +36,38 @@ def scan(
         names: exact names of the targets whose plugins are read; None reads all, with the framework's own files.
         cache: what earlier runs have read; None reads everything anew.
         found: what `discover` returned for this repo, when the caller has it already.
+        project: the Python side of the repo, when the caller has it already.
+        ahead: who reads the files of the framework already.
+        save: whether the cache is written now; else the caller does it.
     """
     found = found or discover(repo)
     facts = StaticFacts(
         repo=repo_facts(repo), targets=found.targets, configs=found.configs, scripts=found.scripts, docs=found.docs
     )
-    project = Project(repo, facts.repo.package, cache)
+    project = project or Project(repo, facts.repo.package, cache)
     facts.files = project.files
     everything = names is None or FRAMEWORK in names
     chosen = found.targets if everything else [target for target in found.targets if target.name in (names or ())]
     if everything:
+        if ahead is not None:
+            ahead.modules()
         project.read(project.below(project.core), wait=False)
     project.read([path for target in chosen for path in entry_files(facts, project, target)], wait=False)
     project.read(_registered_elsewhere(facts, project, chosen), wait=False)
+    facts.modules = dict(sorted(project.modules.items()))
+    facts.flow = project.derive(
+        lambda: follow_configuration(repo, facts.modules, facts.files, facts.repo.package, project.core)
+    )
     if everything:
-        more = framework_files(project, facts.scripts)
+        more = framework_files(project, facts.scripts, ahead)
         facts.scripts.update(more.scripts)
         facts.docs.update(more.docs)
         facts.other_configs, facts.other_modules = more.other_configs, more.other_modules
-    facts.modules = dict(sorted(project.modules.items()))
-    facts.flow = project.finish(
-        lambda: follow_configuration(repo, facts.modules, facts.files, facts.repo.package, project.core)
-    )
+        if ahead is not None:
+            ahead.names()
+    project.finish()
+    if save:
+        project.cache.save()
     return facts
 
 
@@ -82,24 +98,3 @@ def entry_files(facts: StaticFacts, project: Project, target: TargetFacts) -> li
             paths.extend(project.below(folder))
             paths.extend(path for path in (f"{folder}.py", f"{folder.removesuffix('/py')}.py") if path in known)
     return paths
-
-
-def repo_facts(repo: Path) -> RepoFacts:
-    """Commit and state of the checkout, and what is wrong when it is not a MindSpeed-MM checkout."""
-    if not os.path.isdir(repo / "mindspeed_mm" / "fsdp"):
-        return RepoFacts(problem="not_mindspeed_mm")
-    head = _git(repo, "rev-parse", "HEAD")
-    top = _git(repo, "rev-parse", "--show-toplevel")
-    if head is None or top is None or Path(top).resolve() != repo.resolve():
-        return RepoFacts()
-    return RepoFacts(commit=head, dirty=bool(_git(repo, "status", "--porcelain", "--untracked-files=no")))
-
-
-def _git(repo: Path, *arguments: str) -> str | None:
-    try:
-        run = subprocess.run(
-            ["git", "-C", str(repo), *arguments], capture_output=True, text=True, timeout=10, errors="replace"
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return run.stdout.strip() if run.returncode == 0 else None

@@ -11,15 +11,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..checks.view import FRAMEWORK
 from ..errors import UsageProblem
 from ..facts.config import ConfigFacts
 from ..facts.launch import DocFacts, ScriptFacts
 from ..facts.static import TargetFacts
+from ..facts.target import FRAMEWORK
 from ..findings import near
 from .docs import read_doc
 from .repo_paths import files_below
 from .shell import read_script
+from .stamps import FOLDERS_OF_DOCS
 from .yaml_tree import read_config
 
 EXAMPLES = "examples"
@@ -29,7 +30,6 @@ _SNIFF = 1_000_000  # bytes of a file that are looked at before it is parsed
 _MARKS = (("parallel", "fsdp_plan"), ("training", "plugin"))
 """Section and key of which an FSDP2 config has at least one: the plan has defaults, and plugins are imported by it."""
 _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt")
-FOLDERS_OF_DOCS = (EXAMPLES, "docs", "UserGuide", "docker", "mindspeed_mm", "scripts", "tests")
 
 
 @dataclass
@@ -40,6 +40,7 @@ class Discovery:
     configs: dict[str, ConfigFacts] = field(default_factory=dict)
     scripts: dict[str, ScriptFacts] = field(default_factory=dict)
     docs: dict[str, DocFacts] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)  # files elsewhere that it depends on: `repo_paths.questions`
 
 
 def discover(repo: Path) -> Discovery:

@@ -1,43 +1,53 @@
-"""Identity of a target repo's files, so that what was read from them can be kept between runs."""
+"""The targets of a repo, kept between runs."""
 
 from __future__ import annotations
 
-import hashlib
-import os
+from collections.abc import Iterator
 from pathlib import Path
 
+from ..helper import Helper
 from .cache import ScanCache
-from .repo_paths import MAX_NESTING
-from .targets import FOLDERS_OF_DOCS, Discovery, discover
-
-_SKIPPED = {"__pycache__"}
-_READ = (".yaml", ".yml", ".sh", ".md", ".txt")
-"""Files whose content is kept under the key; of others (Python has stamps of its own) only the names matter."""
-
-PACKAGE = "mindspeed_mm"
+from .repo_paths import questions, same_answers
+from .stamps import PACKAGE, outside, tree_key
+from .targets import Discovery, discover
 
 
-def discovered(repo: Path, cache: ScanCache) -> Discovery:
-    """The targets of a repo with their files: as kept when nothing in the repo has changed, else discovered anew."""
-    return cache.derived(Discovery, tree_key(repo, PACKAGE) if cache.kept else "", lambda: discover(repo))
+class Search:
+    """The search for the targets of a repo: in the cache when nothing in the repo has changed, else anew."""
 
+    def __init__(self, repo: Path, cache: ScanCache, ahead: bool = False) -> None:
+        """Start it.
 
-def tree_key(repo: Path, package: str) -> str:
-    """A key over names, sizes and times of the files that are read: references of documents depend on what exists."""
-    digest = hashlib.sha256()
-    for top in ["", *sorted({package, *FOLDERS_OF_DOCS})]:
-        for folder, folders, names in os.walk(repo / top):
-            inside = top and folder.count(os.sep) - str(repo).count(os.sep) <= MAX_NESTING
-            folders[:] = sorted(name for name in folders if inside and name not in _SKIPPED)
-            for name in sorted(names):
-                stamp = _stamp(os.path.join(folder, name)) if name.endswith(_READ) else ""
-                digest.update(f"{folder}/{name}\0{stamp}\n".encode("utf-8", "replace"))
-    return digest.hexdigest()
+        Args:
+            repo: the checkout.
+            cache: what earlier runs have found.
+            ahead: whether a helper begins now, because there is something else to do before `result`.
+        """
+        self._repo, self._cache = repo, cache
+        self._key = tree_key(repo, PACKAGE) if cache.kept else ""
+        self._helper = Helper(self._find, alone=not ahead or cache.holds(Discovery, self._key))
 
+    @property
+    def helped(self) -> bool:
+        """Whether a helper is at work."""
+        return self._helper.works
 
-def _stamp(path: str) -> str:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return "gone"
-    return f"{status.st_size} {status.st_mtime_ns} {status.st_mode}"
+    def result(self) -> Discovery:
+        """What was found."""
+
+        def holds(found: Discovery) -> bool:
+            return same_answers(self._repo, found.asked)
+
+        found = self._cache.derived(Discovery, self._key, self._helper.take, holds)
+        holds(found)  # notes the questions here too, whoever has asked them
+        return found
+
+    def close(self) -> None:
+        """End the helper."""
+        self._helper.close()
+
+    def _find(self) -> Iterator[Discovery]:
+        with questions() as asked:
+            found = discover(self._repo)
+        found.asked = outside(asked)
+        yield found

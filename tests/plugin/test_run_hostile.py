@@ -45,9 +45,11 @@ def test_an_impossible_repo_is_one_sentence(pytester: pytest.Pytester, path: str
 
 def test_a_cache_nobody_can_read_is_left_alone(pytester: pytest.Pytester) -> None:
     first = pytester.runpytest_subprocess("--migrate-target=all", "--migrate-repo=demo")
-    (kept,) = (pytester.path / ".pytest_cache" / "d" / "migrate-facts").glob("*.json")
-    for spoil in (lambda: kept.write_text("[" * 100_000), lambda: (kept.unlink(), os.mkfifo(kept))):
-        spoil()
+    kept = list((pytester.path / ".pytest_cache" / "d" / "migrate-facts").glob("*.json"))
+    assert len(kept) == 2  # what was read, and what was judged
+    for spoil in (lambda path: path.write_text("[" * 100_000), lambda path: (path.unlink(), os.mkfifo(path))):
+        for path in kept:
+            spoil(path)
         result = pytester.runpytest_subprocess("--migrate-target=all", "--migrate-repo=demo", timeout=60)
         assert result.ret == first.ret == 0
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from pytest_mindspeed_migration.analysis.asset_paths import asset_values, placeholder
 from pytest_mindspeed_migration.facts.config import ConfigFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts
-from pytest_mindspeed_migration.scan.assets import attach, look_up
+from pytest_mindspeed_migration.scan.assets import attach
+from pytest_mindspeed_migration.scan.lookup import look_up
 
 
 def test_config_and_manifest_paths_are_looked_up_from_their_own_folders(tmp_path: Path) -> None:

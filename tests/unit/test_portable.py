@@ -73,8 +73,7 @@ def test_media_of_a_section_of_the_model_are_replaced_there() -> None:
     }
 
 
-def test_a_key_that_neither_config_nor_schema_has_is_not_put_in() -> None:
-    params = {"basic_parameters": {"dataset": "/data/train.json"}}
-    assert _overrides({"data": {"dataset_param": params}}, image_root="images", dataset_path="a.json") == {
-        "data.dataset_param.basic_parameters.dataset": "/work/migration/a.json"
-    }
+def test_a_folder_of_media_is_written_only_where_the_config_has_a_key_for_it() -> None:
+    basic = {"dataset": "/data/train.json"}
+    found = _overrides({"data": {"dataset_param": {"basic_parameters": basic}}}, image_root="images")
+    assert found == {}

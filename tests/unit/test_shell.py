@@ -18,7 +18,6 @@ CONFIG = "examples/toy/toy_config.yaml"
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    repo_paths.top_folders.cache_clear()
     for rel in (TRAINER, CONFIG, "examples/toy/data.json", "pretrain.py"):
         path = tmp_path / rel
         path.parent.mkdir(parents=True, exist_ok=True)

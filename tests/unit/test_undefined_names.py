@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from pytest_mindspeed_migration.errors import UsageProblem
-from pytest_mindspeed_migration.facts.flow import FlowFacts
 from pytest_mindspeed_migration.scan import names
 from pytest_mindspeed_migration.scan.cache import ScanCache
 from pytest_mindspeed_migration.scan.project import Project
@@ -21,7 +20,8 @@ def read(repo: Path, source: bytes, cache: Path | None = None) -> list[tuple[str
     path.write_bytes(source)
     project = Project(repo, cache=ScanCache(cache))
     project.read([FILE])
-    project.finish(FlowFacts)
+    project.finish()
+    project.cache.save()
     return [(item.name, item.line, item.detail) for item in project.modules[FILE].unbound]
 
 

@@ -12,6 +12,7 @@ from .steps import first_line, judged_step
 
 PROBE = "batch"
 _SHOWN = 5
+_OF_MODEL = ("from_pretrained", "get_model", "materialise", "forward", "backward", "text_only")
 
 
 def step_of(view: TargetView, name: str) -> StepFacts:
@@ -23,7 +24,7 @@ def step_of(view: TargetView, name: str) -> StepFacts:
     """
     probe = view.probe(PROBE)
     shrink = probe.steps.get("shrink")
-    if name != "shrink" and shrink is not None and shrink.status == "ok" and "path" not in shrink.data:
+    if name in _OF_MODEL and shrink is not None and shrink.status == "ok" and "path" not in shrink.data:
         if _does_not_build(view):
             raise Blocked("model.build")
         raise NothingToJudge("batch.not_shrunk", why=first_line(shrink.data.get("broken") or shrink.data["refusal"]))

@@ -11,6 +11,7 @@ from .model_build import META_KEY, PROBE, step_of
 from .steps import failure
 
 _SHOWN = 8
+_PREFIX = 2  # parts of a name that a prefix may have; what is alike after more of them are two modules
 _LOAD_KEY = "training.load"
 _PATH_KEY = "model.model_name_or_path"
 
@@ -63,9 +64,9 @@ def _missing(data: dict[str, Any], level: Level) -> list[Finding]:
 
 
 def _counterpart(name: str, unexpected: list[dict[str, Any]]) -> str | None:
-    """A key of the checkpoint that fills nothing and ends like the parameter: the name that wants a mapping."""
+    """A key that fills nothing and differs from the parameter in its beginning: the name that wants a mapping."""
     parts = name.split(".")
-    for start in range(1, len(parts) - 1):
+    for start in range(1, min(_PREFIX, len(parts) - 2) + 1):
         ending = ".".join(parts[start:])
         for item in unexpected:
             if item["name"] == ending or item["name"].endswith(f".{ending}"):

@@ -58,7 +58,6 @@ def hub_builds(view: TargetView) -> list[Finding]:
 @check("model.build", level="cpu")
 def embeddings_tie(view: TargetView) -> list[Finding]:
     """Where the trainer ties the embeddings of the built model, its function can do so with this model."""
-    data_of(view, PROBE, BUILD)
     step = view.probe(PROBE).steps.get("model.tie")
     return [] if step is None else failure(view, PROBE, step, str(step.data.get("function", "get_model")))
 

@@ -172,7 +172,9 @@ class _Plan:
     def split_ties(self) -> Iterator[Finding]:
         """A parameter of two modules in two groups becomes two parameters, unless the trainer ties it again."""
         step = self._view.probe(PROBE).steps.get("model.tie")
-        again = step.data["function"] if step is not None and step.status == "ok" else None
+        if step is not None and step.status != "ok":  # the training does not come so far; `model.build` says so
+            return
+        again = step.data["function"] if step is not None else self._tree.facts["ties"]
         for shared in self._tree.facts["tied"]:
             if len(set(shared["units"])) < 2:
                 continue

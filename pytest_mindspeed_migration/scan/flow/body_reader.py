@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...analysis.index import Ref
 from ...facts.source import FunctionFacts
 from ..expressions import FunctionNode, dotted, string_of
+from ..nodes import children
 from .calls import CallReader
 from .dropped import dropped_parameters
 from .values import NOTHING, Code, Inherited, Instance, Mapping, Module, Node, NodeMethod, Register, Value, Values
@@ -81,7 +82,7 @@ class BodyReader:
         """`try`, `raise`, `assert`, expression statements, `match`: read what is inside."""
         guarded = isinstance(node, (ast.Try, ast.ExceptHandler)) or type(node).__name__ in ("Match", "match_case")
         self.guard += guarded
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, ast.stmt):
                 self.statement(child)
             elif isinstance(child, ast.expr):
@@ -145,7 +146,7 @@ class BodyReader:
             result: Values = handler(self, node)
             return result
         found: Values = NOTHING
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, ast.expr):
                 found |= self.value(child)
             elif isinstance(child, ast.comprehension):

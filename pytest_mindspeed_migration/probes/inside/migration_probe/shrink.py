@@ -46,7 +46,9 @@ def small_folder(started: Started, request: dict[str, Any]) -> dict[str, Any]:
         FolderError: the folder cannot be read.
         NotShrunkError: no candidate can be built, or the smallest is too large.
     """
-    place = os.path.join(request.get("shared") or request["work"], "small")
+    name = os.path.basename(os.path.normpath(request["model_path"]))  # custom code is cached by the name of its folder
+    root = os.path.join(request.get("shared") or request["work"], "small")
+    place, making = os.path.join(root, name), os.path.join(root, str(os.getpid()), name)
     record = os.path.join(place, _RECORD)
     model_args = started.args.model
     if os.path.exists(record):
@@ -59,7 +61,6 @@ def small_folder(started: Started, request: dict[str, Any]) -> dict[str, Any]:
     refused: list[dict[str, Any]] = []
     for kinds in CANDIDATES:
         changes = shrink(config, kinds)[1]
-        making = f"{place}.{os.getpid()}"
         write_folder(request["model_path"], making, raw, changes)
         try:
             model = _build(started, making)
@@ -77,7 +78,7 @@ def small_folder(started: Started, request: dict[str, Any]) -> dict[str, Any]:
             json.dump(found, stream)
         with contextlib.suppress(OSError):  # another process was quicker
             os.rename(making, place)
-        shutil.rmtree(making, ignore_errors=True)
+        shutil.rmtree(os.path.dirname(making), ignore_errors=True)
         model_args.model_name_or_path = place
         return found
     root = refused[-1]["error"]

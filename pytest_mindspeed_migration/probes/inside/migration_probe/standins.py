@@ -39,9 +39,27 @@ class _StandIns:
 
         setattr(owner, name, noted)
 
+    def instead_of_error(self, owner: Any, name: str, value: Callable[..., Any], does: str) -> None:
+        """Put a stand-in beside `owner.name`, for calls that it refuses: what it takes, it goes on doing itself."""
+        original = getattr(owner, name, None)
+        shown = f"{owner.__name__}.{name}: {does}"
 
+        def called(*args: Any, **kwargs: Any) -> Any:
+            try:
+                if original is not None:
+                    return original(*args, **kwargs)
+            except TypeError:
+                pass
+            if shown not in self.used:
+                self.used.append(shown)
+            return value(*args, **kwargs)
+
+        setattr(owner, name, called)
+
+
+@functools.cache
 def use_when_needed() -> list[str]:
-    """Install the stand-ins a CPU-only interpreter needs.
+    """Install the stand-ins a CPU-only interpreter needs, once.
 
     Returns:
         The names of those the target has called, a list that grows as it does; always empty where a device is there.
@@ -64,7 +82,9 @@ def use_when_needed() -> list[str]:
     if not torch.cuda.is_available():
         for name in _ZEROS:
             made.put(torch.cuda, name, _zero, "answers 0")
+    _streams(made)
     _on_gloo(made)
+    _averages(made)
     _without_device_generators(made)
     return made.used
 
@@ -136,6 +156,65 @@ def _on_gloo(made: _StandIns) -> None:
 
     dist.init_process_group = init_process_group
     dist.distributed_c10d.init_process_group = init_process_group
+
+
+def _streams(made: _StandIns) -> None:
+    """Streams and events of the CPU that take the arguments of a device's, and order nothing."""
+    import torch
+
+    class Stream:
+        def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
+            self.device, self.priority = torch.device("cpu"), priority
+
+        wait_stream = wait_event = synchronize = _nothing
+
+        def record_event(self, event: Any = None) -> Any:
+            return event if event is not None else Event()
+
+        def query(self) -> bool:
+            return True
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *error: Any) -> None:
+            return None
+
+    class Event:
+        def __init__(self, enable_timing: bool = False, blocking: bool = False, **kwargs: Any) -> None:
+            self.enable_timing = enable_timing
+
+        record = wait = synchronize = _nothing
+
+        def query(self) -> bool:
+            return True
+
+        def elapsed_time(self, end: Any) -> float:
+            return 0.0
+
+    for name, made_class in (("Stream", Stream), ("Event", Event)):
+        made.instead_of_error(torch.cpu, name, made_class, "one that orders nothing, for arguments of a device")
+
+
+def _averages(made: _StandIns) -> None:
+    """gloo has no average: it is the sum over the ranks, divided by their number."""
+    import torch.distributed as dist
+
+    original = dist.all_reduce
+    name = "torch.distributed.all_reduce: an average is a sum that is divided"
+
+    @functools.wraps(original)
+    def all_reduce(tensor: Any, op: Any = dist.ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
+        if op != dist.ReduceOp.AVG or async_op or dist.get_backend(group) != "gloo":
+            return original(tensor, op, group, async_op)
+        if name not in made.used:
+            made.used.append(name)
+        original(tensor, dist.ReduceOp.SUM, group)
+        ranks = dist.get_world_size(group)
+        tensor.copy_(tensor / ranks if tensor.is_floating_point() else tensor // ranks)
+        return None
+
+    dist.all_reduce = all_reduce
 
 
 def _without_device_generators(made: _StandIns) -> None:

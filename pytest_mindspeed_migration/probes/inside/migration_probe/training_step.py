@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 import sys
@@ -166,6 +167,20 @@ def gradient_facts(model: Any, executed: set[str]) -> dict[str, Any]:
         elif not bool(gradient.any()):
             note("routed" if ".experts." in name else "zero")
     return {**found, **{kind: dict(list(names.items())[:_LISTED]) for kind, names in lists.items()}}
+
+
+def built_with_storage(model: Any) -> Any:
+    """A model of the same config whose construction computed every buffer for real; None where that cannot be done.
+
+    Loading may leave computed buffers without a value, too: a loaded model is no measure.
+    """
+    config = getattr(model, "config", None)
+    if config is None:
+        return None
+    try:
+        return type(model)._from_config(copy.deepcopy(config))
+    except Exception:  # the class builds in another way; what it would have shown is not judged
+        return None
 
 
 def storage_facts(model: Any, reference: Any = None) -> dict[str, Any]:

@@ -8,17 +8,16 @@ from typing import Any
 from .headers import read_folder
 from .renaming import Renamed, ways
 
-_DIGITS = re.compile(r"\d+")
+_INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)|^\d+(?=\.)")
 _MOST = 40
 
 
-def compare(model: Any, folder: str, model_id: str, package: str, tied: list[list[str]]) -> dict[str, Any]:
+def compare(model: Any, folder: str, package: str, tied: list[list[str]]) -> dict[str, Any]:
     """Compare the safetensors files of a folder with a model on the meta device.
 
     Args:
         model: the model.
         folder: the model folder.
-        model_id: of the config.
         package: name of the framework's package.
         tied: groups of names of one parameter: one of them is enough.
 
@@ -34,7 +33,7 @@ def compare(model: Any, folder: str, model_id: str, package: str, tied: list[lis
         return data
     wanted = {name: list(item.shape) for name, item in model.named_parameters(remove_duplicate=False)}
     known = {**wanted, **{name: list(item.shape) for name, item in model.state_dict().items()}}
-    found = ways(model, list(shapes), model_id, package)
+    found = ways(model, folder, list(shapes), package)
 
     def fit(item: tuple[str, tuple[Renamed, set[str]]]) -> int:
         return len({name for names in item[1][0].values() for name in names if name in known})
@@ -71,5 +70,5 @@ def _ignored(model: Any, kind: str, name: str) -> bool:
 def _grouped(names: list[str]) -> list[dict[str, Any]]:
     groups: dict[str, list[str]] = {}
     for name in names:
-        groups.setdefault(_DIGITS.sub("{*}", name), []).append(name)
+        groups.setdefault(_INDEX.sub("{*}", name), []).append(name)
     return [{"name": shown, "count": len(held), "first": held[0]} for shown, held in list(groups.items())[:_MOST]]

@@ -33,7 +33,7 @@ def read_folder(folder: str) -> dict[str, Any]:
     problems: list[dict[str, str]] = []
     tensors: dict[str, list[int]] = {}
     files, listed = _files(folder, problems)
-    for name in files:
+    for name in files if not problems else []:
         try:
             held = read_header(os.path.join(folder, name), name)
         except BrokenFileError as error:

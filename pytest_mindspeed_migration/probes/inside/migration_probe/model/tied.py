@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from typing import Any
 
+_OWN = re.compile(r"\b(?!_tied_weights_keys)\w*tied_\w+")
 _KEY = "tie_word_embeddings"
 _TIES = re.compile(r"\b(\w*tie_\w+)\(")
 
@@ -46,6 +48,24 @@ def tying_function(trainer_class: type) -> str | None:
     except (OSError, TypeError):
         return None
     return found[1] if found else None
+
+
+def other_tying(model: Any, package: str) -> str | None:
+    """Code besides `get_model` that may keep split embeddings equal: of the framework, or of the model's own class."""
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith(f"{package}.") and ".models." not in name:
+            for item, value in vars(module).items():
+                if inspect.isfunction(value) and value.__module__ == name and _TIES.match(f"{item}("):
+                    return f"{name}.{item}"
+    for cls in type(model).__mro__:
+        if cls.__module__.split(".")[0] == package:
+            try:
+                found = _OWN.search(inspect.getsource(cls))
+            except (OSError, TypeError):
+                continue
+            if found:
+                return f"{cls.__qualname__} ({found[0]})"
+    return None
 
 
 def _embeddings(modules: dict[str, Any], model: Any) -> list[str]:

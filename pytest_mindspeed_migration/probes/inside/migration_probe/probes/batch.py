@@ -14,9 +14,19 @@ from ..describe import relative
 from ..framework import Started, start
 from ..loaded_once import load_once
 from ..rows import folders, media_of, open_media, write_rows
-from ..small_run import absent_files, few_rows, one_process, small_model
+from ..shrink import FolderError, read_config
+from ..small_run import absent_files, few_rows, small_model
 from ..steps import Steps
-from ..training_step import Executed, binding, engine_of, gradient_facts, loss_facts, prepare, storage_facts
+from ..training_step import (
+    Executed,
+    binding,
+    built_with_storage,
+    engine_of,
+    gradient_facts,
+    loss_facts,
+    prepare,
+    storage_facts,
+)
 from .shrink import shrunk
 
 ROWS = 8
@@ -33,23 +43,23 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     `get_dataloader`. `other_form`: the data path as text where the config has a list, and the other way round (nothing
     depends on it). `samples`, `batches`, `mixed`: what they hold. `forward`, `backward`, `text_only`.
     """
-    request = {**request, "overrides": one_process(request, request.get("overrides", {}))}
     made = shrunk(request, steps)
     if made is None:
         return
     run = _Run(request, steps)
     if not run.read_rows() or not steps.ok("rows"):
         return
-    run.assemble(made[1]["path"])
+    small = made[1]
+    run.assemble(small or request["model_path"])
     if not steps.ok("trainer"):
         return
-    reference = run.load()
-    run.materialise(reference)
-    if reference is None:
-        return
+    model = None
+    if small is not None:
+        model = run.load()
+        run.materialise()
     run.read_data()
-    if run.loader is not None:
-        run.train(reference)
+    if run.loader is not None and model is not None:
+        run.train(model)
 
 
 class _Run:
@@ -65,6 +75,7 @@ class _Run:
         self._dataset: Any = None
         self._used: list[str] = []
         self._always: list[str] = []
+        self._fresh: Any = None  # computed buffers as they should be
 
     def read_rows(self) -> bool:
         """Cut the data; False when there is none on this machine."""
@@ -114,6 +125,7 @@ class _Run:
             self._small = small
             self._target = self._started(small, self._changed)
             self._assembly = Assembly(self._target)
+            self._assembly.trainer.model = None
             data["stand_ins"] = self._stand_ins()
 
     def _stand_ins(self) -> list[str]:
@@ -128,20 +140,21 @@ class _Run:
             data["class"] = type(model).__name__
             data["parameters"] = sum(parameter.numel() for parameter in model.parameters())
             data["not_loaded"] = _not_loaded(model, os.path.join(self._small, "model.safetensors"))
-            data["storage"] = storage_facts(model)
+            self._fresh = built_with_storage(model)
+            data["storage"] = storage_facts(model, self._fresh)
         if model is not None:
             self._assembly.trainer.model = model
             with self._steps.step("get_model"):
                 self._assembly.trainer.model = model = self._assembly.loaded_model(model)
         return model
 
-    def materialise(self, reference: Any) -> None:
+    def materialise(self) -> None:
         with self._steps.step("materialise") as data:
             data["configured"] = bool(self._configured("training.init_model_with_meta_device"))
             data["load"] = bool(self._configured("training.load"))
             with uninitialised_is_nan():
                 model = self._assembly.initialised_model()
-            data.update(storage_facts(model, reference))
+            data.update(storage_facts(model, self._fresh))
             data["stand_ins"] = self._stand_ins()
 
     def _configured(self, path: str) -> Any:
@@ -181,7 +194,7 @@ class _Run:
             return
         with self._steps.step("batches") as data:
             self._batches = list(itertools.islice(iter(self.loader), _BATCHES))
-            config = getattr(self._assembly.trainer.model, "config", None)
+            config = getattr(self._assembly.trainer.model, "config", None) or _config_of(self._request["model_path"])
             tokens, merge, tile = media_tokens(config), merge_size(config), tile_length(config)
             data["tokens"] = tokens
             data["batches"] = [
@@ -261,6 +274,14 @@ class _Run:
             data["fields"] = describe_fields(batch)
             data["loss"] = loss_facts(output)
             output.loss.backward()
+
+
+def _config_of(folder: str) -> dict[str, Any]:
+    """The config of a model that was not built."""
+    try:
+        return read_config(folder)
+    except FolderError:
+        return {}
 
 
 def _row_facts(path: str, rows: list[Any]) -> dict[str, Any]:

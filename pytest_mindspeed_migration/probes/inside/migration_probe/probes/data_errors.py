@@ -32,10 +32,12 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     The data of each mistake: `given` (file, or row and field), `words` (an error that names one of them names the
     mistake) and `result` as `in_child` gives it: how many samples there are when no error is raised.
     """
-    overrides = one_process(request, request.get("overrides", {}))
+    overrides: dict[str, Any] = {}
     started = None
     changed: dict[str, Any] = {}
     with steps.step("config") as data:
+        used = standins.use_when_needed()
+        overrides = one_process(request, request.get("overrides", {}))
         data["absent"] = absent_files(request, overrides)
         if data["absent"]:
             return
@@ -52,7 +54,7 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
         return
     with steps.step("sound") as data:
         one_thread()
-        used, own = standins.use_when_needed(), [standins.single_process_group(), load_once()]
+        own = [standins.single_process_group(), load_once()]
         Assembly(started)
         data["key"] = key
         data["samples"] = _read(started)

@@ -62,7 +62,7 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
         _modules(request, started, model, modules, shared, data)
     with steps.step("model.checkpoint") as data:
         package = started.module.__name__.split(".")[0]
-        data.update(checkpoint.compare(model, _path(started), started.args.model.model_id, package, shared))
+        data.update(checkpoint.compare(model, _path(started), package, shared))
     again = tied.tying_function(started.trainer_class)
     if again is not None:
         with steps.step("model.tie") as data:
@@ -115,6 +115,7 @@ def _modules(
     shards = [number for number, use in enumerate(uses) if (use["plan"], use["option"]) == _SHARDS]
     sharded = {name for number in shards for name in found[number]}
     data["tied"] = [{"names": group, "units": tied.units(group, sharded)} for group in shared]
+    data["ties"] = tied.other_tying(model, started.module.__name__.split(".")[0]) if shared else None
     data["parameters"] = tree.parameter_count(model)
     data["rows"] = tree.collapse(model, {name: tuple(numbers) for name, numbers in marks.items()})
 

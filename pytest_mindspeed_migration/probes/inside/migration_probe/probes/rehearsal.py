@@ -23,10 +23,10 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     request = {**request, "trainer": request.get("trainer") or DEFAULT_TRAINER}
     overrides = dict(request["overrides"])
     if request["launch"]["small"]:
-        made = shrunk(request, steps)
-        if made is None:
+        made = shrunk(dict(request), steps)  # whose overrides become those of one process
+        folder = made[1] if made is not None else None
+        if folder is None:
             return
-        folder = made[1]["path"]
         if request["launch"]["every_expert"]:
             folder, _ = folder_with_every_expert(folder)
         overrides.update(small_model(request, overrides, folder))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import standins
 from ..framework import Started, start
 from ..plugins import import_plugins
 from ..shrink import FolderError, NotShrunkError, small_folder
+from ..small_run import one_process
 from ..steps import Steps
 
 
@@ -15,16 +17,20 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     shrunk(request, steps)
 
 
-def shrunk(request: dict[str, Any], steps: Steps) -> tuple[Started, dict[str, Any]] | None:
+def shrunk(request: dict[str, Any], steps: Steps) -> tuple[Started, str | None] | None:
     """Load config and plugins and make the small folder, or find it; None when one of the steps failed.
+
+    The request's overrides become those of one process. Without a small folder, its place is None.
 
     The step `shrink` holds what `small_folder` returns; `refusal` says why there is no folder, `broken` what is wrong
     with that of the user.
     """
     started = None
     with steps.step("config") as data:
-        started = start(request, request.get("overrides"))
         data["overrides"] = request.get("override_notes", [])
+        data["stand_ins"] = standins.use_when_needed()
+        request["overrides"] = one_process(request, request.get("overrides", {}))
+        started = start(request, request["overrides"])
     if started is None:
         return None
     with steps.step("plugins"):
@@ -41,4 +47,6 @@ def shrunk(request: dict[str, Any], steps: Steps) -> tuple[Started, dict[str, An
             data["broken"] = str(error)
         except NotShrunkError as error:
             data["refusal"] = str(error)
-    return (started, found) if found is not None and steps.ok("shrink") else None
+    if not steps.ok("shrink"):
+        return None
+    return started, found["path"] if found is not None else None

@@ -1,0 +1,74 @@
+"""Starts what a pytest run needs to run code of the target: levels, interpreter, and where its facts go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import target_repo
+from ..errors import UsageProblem
+from ..facts.target import RepoFacts
+from . import settings
+
+if TYPE_CHECKING:
+    from ..options import Options
+    from .run import ProbeRun
+    from .warm import WarmInterpreter
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The levels of a run; with level cpu also the interpreter, which imports in the background, and its probes."""
+
+    levels: tuple[str, ...]
+    warm: WarmInterpreter | None = None
+    run: ProbeRun | None = None
+
+
+def begin(options: Options, base: Path, collect_only: bool) -> Begun:
+    """Decide how far this run goes, and start the interpreter for probes: it imports while the repo is read.
+
+    Args:
+        options: what the user asked for.
+        base: folder that pytest was started in.
+        collect_only: whether no contract is going to be judged.
+
+    Raises:
+        UsageProblem: when the level or the interpreter asked for is not available.
+    """
+    repo = None if options.facts is not None else target_repo.repo_path(options)
+    if repo is None or options.level == "static":
+        return Begun(settings.reach(options, None))
+    manifest = target_repo.read_manifest(options)
+    interpreter = settings.interpreter_of(options, manifest, repo, RepoFacts().package)
+    levels = settings.reach(options, interpreter)
+    if levels == ("static",) or collect_only:
+        return Begun(levels)
+    from .run import ProbeRun  # what a run at level static need not import
+    from .training_request import Training
+    from .warm import InterpreterError, WarmInterpreter
+
+    warm = WarmInterpreter(interpreter)
+    try:
+        warm.start()
+    except InterpreterError as error:
+        warm.stop()
+        raise UsageProblem("usage.no_torch", python=interpreter.python, problem=str(error)) from error
+    run = ProbeRun(
+        interpreter=interpreter,
+        limits=settings.limits_of(options),
+        folder=warm.folder,
+        address=warm.address,
+        repo=repo,
+        evidence=_shown(options.out, base),
+        assets_base=options.manifest.parent if options.manifest else base,
+        training=Training(options.nproc, options.steps, options.device, options.timeout),
+        lang=options.lang,
+    )
+    return Begun(levels, warm, run)
+
+
+def _shown(path: Path, base: Path) -> str:
+    """A path as it may be typed in `base`: relative where that is shorter."""
+    return path.relative_to(base).as_posix() if base in path.parents else str(path)

@@ -1,0 +1,30 @@
+"""Commit and state of the target's checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from ..facts.target import RepoFacts
+
+
+def repo_facts(repo: Path) -> RepoFacts:
+    """Commit and state of the checkout, and what is wrong when it is not a MindSpeed-MM checkout."""
+    if not os.path.isdir(repo / "mindspeed_mm" / "fsdp"):
+        return RepoFacts(problem="not_mindspeed_mm")
+    head = _git(repo, "rev-parse", "HEAD")
+    top = _git(repo, "rev-parse", "--show-toplevel")
+    if head is None or top is None or Path(top).resolve() != repo.resolve():
+        return RepoFacts()
+    return RepoFacts(commit=head, dirty=bool(_git(repo, "status", "--porcelain", "--untracked-files=no")))
+
+
+def _git(repo: Path, *arguments: str) -> str | None:
+    try:
+        run = subprocess.run(
+            ["git", "-C", str(repo), *arguments], capture_output=True, text=True, timeout=10, errors="replace"
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return run.stdout.strip() if run.returncode == 0 else None
