@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,7 @@ class ProbeRun:
     repo: Path
     evidence: str
     assets_base: Path
-    training: Training
+    training: Training = field(default_factory=Training)
     lang: str = "en"
 
     def facts(self, view: TargetView, probe: str) -> ProbeFacts:

@@ -248,7 +248,10 @@ def _errors(facts: ProbeFacts, contract: str) -> list[Finding]:
     built = ProbeFacts("model", "done", {"model.build": StepFacts("model.build", "ok")})
     probes = _Probes(batch=facts, data_errors=facts, model=built)
     view = TargetView(
-        StaticFacts(configs={CONFIG: ConfigFacts(CONFIG, {})}), TargetFacts("internvl3_5", CONFIG), None, probes
+        StaticFacts(configs={CONFIG: ConfigFacts(CONFIG, {"training": {"init_model_with_meta_device": True}})}),
+        TargetFacts("internvl3_5", CONFIG),
+        None,
+        probes,
     )
     found: list[Finding] = []
     for check in registry.checks_of(contract, "cpu"):

@@ -34,19 +34,22 @@ def _recorded() -> ProbeFacts:
     return from_json(ProbeFacts, json.loads(RECORDED.read_text(encoding="utf-8")))
 
 
-def _view(batch: ProbeFacts, builds: bool = True) -> TargetView:
+def _view(batch: ProbeFacts, builds: bool = True, on_meta: bool = True) -> TargetView:
     build = StepFacts("model.build", "ok" if builds else "error")
     probes = _Probes(batch=batch, model=ProbeFacts("model", "done", {"model.build": build}))
     return TargetView(
-        StaticFacts(configs={"c.yaml": ConfigFacts("c.yaml", {})}), TargetFacts("t", "c.yaml"), None, probes
+        StaticFacts(configs={"c.yaml": ConfigFacts("c.yaml", {"training": {"init_model_with_meta_device": on_meta}})}),
+        TargetFacts("t", "c.yaml"),
+        None,
+        probes,
     )
 
 
-def _findings(contract: str, change: Change | None = None) -> list[Finding]:
+def _findings(contract: str, change: Change | None = None, on_meta: bool | None = None) -> list[Finding]:
     facts = _recorded()
     if change is not None:
         change(facts.steps)
-    view = _view(facts)
+    view = _view(facts, on_meta=contract != "model.from_pretrained" if on_meta is None else on_meta)
     own = ("batch_steps", "training_step", "data_rows")
     found: list[Finding] = []
     for function in registry.checks_of(contract, "cpu"):
@@ -207,6 +210,17 @@ def test_what_may_be_meant_is_a_note(contract: str, change: Change, message: str
     assert [one.severity for one in found] == ["note"]
 
 
+def test_what_a_route_that_the_config_does_not_take_leaves_empty_is_a_note() -> None:
+    loaded = _in("from_pretrained", "storage", "differing", value={"rotary.inv_freq": 1})
+    initialised = _put("materialise", differing={"rotary.inv_freq": 1})
+    for contract, change, on_meta in (
+        ("model.from_pretrained", loaded, True),
+        ("model.from_config", initialised, False),
+    ):
+        assert [one.message for one in _findings(contract, change, on_meta) if one.fails] == []
+        assert [one.message for one in _findings(contract, change, not on_meta) if one.fails] == ["batch.differing"]
+
+
 def test_tokens_are_held_against_the_towers_where_no_field_tells(request: pytest.FixtureRequest) -> None:
     def unknown(shape: list[int]) -> Change:
         def change(steps: dict[str, StepFacts]) -> None:
@@ -220,13 +234,34 @@ def test_tokens_are_held_against_the_towers_where_no_field_tells(request: pytest
     assert [one.message for one in _findings("data.modal_alignment", unknown([7, 9, 64]))] == ["batch.tokens_differ"]
 
 
-@pytest.mark.parametrize("contract", CONTRACTS[2:])
-def test_a_model_that_cannot_be_made_small_is_not_judged(contract: str) -> None:
+def _not_small(**shrink: Any) -> ProbeFacts:
     facts = _recorded()
-    facts.steps = {"boot": facts.steps["boot"], "shrink": StepFacts("shrink", "ok", data={"refusal": "too large"})}
+    for name in ("from_pretrained", "get_model", "materialise", "forward", "backward", "text_only"):
+        del facts.steps[name]
+    facts.steps["shrink"] = StepFacts("shrink", "ok", data=shrink)
+    return facts
+
+
+@pytest.mark.parametrize("contract", ["model.forward_inputs", "model.forward_loss"])
+def test_a_model_that_cannot_be_made_small_is_not_judged(contract: str) -> None:
+    facts = _not_small(refusal="too large")
     with pytest.raises(registry.NothingToJudge) as raised:
         registry.judge(contract, _view(facts), "cpu")
     assert raised.value.values == {"why": "too large"}
+    with pytest.raises(registry.Blocked) as blocked:
+        registry.judge(contract, _view(facts, builds=False), "cpu")
+    assert blocked.value.contracts == ("model.build",)
+
+
+@pytest.mark.parametrize("contract", CONTRACTS[4:])
+def test_data_are_judged_without_a_small_model(contract: str) -> None:
+    assert [one for one in registry.judge(contract, _view(_not_small(refusal="too large")), "cpu") if one.fails] == []
+
+
+@pytest.mark.parametrize("contract", CONTRACTS[2:])
+def test_a_broken_model_folder_blocks_what_comes_of_it(contract: str) -> None:
+    facts = _recorded()
+    facts.steps = {"boot": facts.steps["boot"], "shrink": StepFacts("shrink", "ok", data={"broken": "config.json"})}
     with pytest.raises(registry.Blocked) as blocked:
         registry.judge(contract, _view(facts, builds=False), "cpu")
     assert blocked.value.contracts == ("model.build",)
@@ -259,3 +294,15 @@ def test_what_comes_after_a_failure_is_blocked_by_whoever_judges_it(contract: st
     with pytest.raises(registry.Blocked) as raised:
         registry.judge(contract, _view(facts), "cpu")
     assert raised.value.contracts == (blocker,)
+
+
+def test_the_field_table_has_a_row_for_each_field_and_all_its_cells() -> None:
+    facts = _recorded()
+    facts.steps["forward"].data["binding"]["fields"]["extra"] = {"parameter": None, "type": "list", "length": 3}
+    table = registry.details_of("model.forward_inputs", _view(facts))
+    assert table is not None
+    rows = {row["key"]: row for row in table["fields"]}
+    assert rows["input_ids"] == {"key": "input_ids", "parameter": "input_ids", "type": "int64", "shape": "1 x 152"}
+    assert rows["rope_deltas"]["parameter"] == "**kwargs"
+    assert rows["use_cache"] == {"key": "use_cache", "parameter": "**kwargs", "type": "bool", "shape": "-"}
+    assert rows["extra"] == {"key": "extra", "parameter": "-", "type": "list", "shape": "3"}

@@ -61,6 +61,9 @@ def test_tree_and_loaders_are_sections_of_the_report(lang: str) -> None:
         "unproven": [],
         "module_tree": details_of("config.apply_modules", view),
         "signatures": details_of("model.build", view),
+        "fields": None,
+        "trainings": [],
+        "coverage": [],
     }
     text = template.render(values)
     assert all(heading in text for heading in HEADINGS[lang])

@@ -24,7 +24,8 @@ def step_of(view: TargetView, name: str) -> StepFacts:
     """
     probe = view.probe(PROBE)
     shrink = probe.steps.get("shrink")
-    if name in _OF_MODEL and shrink is not None and shrink.status == "ok" and "path" not in shrink.data:
+    lacking = shrink is not None and shrink.status == "ok" and "path" not in shrink.data
+    if shrink is not None and lacking and (name in _OF_MODEL or "broken" in shrink.data):
         if _does_not_build(view):
             raise Blocked("model.build")
         raise NothingToJudge("batch.not_shrunk", why=first_line(shrink.data.get("broken") or shrink.data["refusal"]))

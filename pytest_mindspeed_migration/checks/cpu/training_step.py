@@ -25,7 +25,7 @@ def small_checkpoint_loads(view: TargetView) -> list[Finding]:
     wrong = step.data["not_loaded"]
     if wrong:
         found.append(Finding("batch.not_loaded", {"names": listed(wrong), "cls": step.data["class"]}))
-    found += _storage(step, "from_pretrained")
+    found += [_unless(one, not _on_meta(view)) for one in _storage(step, "from_pretrained")]
     changes = view.probe(PROBE).steps["shrink"].data["changes"]
     if changes:
         shown = "; ".join(f"{one['path']}: {_short(one['was'])} -> {_short(one['now'])}" for one in changes)
@@ -43,13 +43,14 @@ def nothing_stays_empty(view: TargetView) -> list[Finding]:
         raise NothingToJudge("outcome.blocked", contracts="model.forward_loss")
     found = failure(view, PROBE, step, "get_model (init_model_with_meta_device)")
     if found:
-        return [_unless(one, step.data.get("configured")) for one in found]
-    return _storage(step, "init_weights")
+        return [_unless(one, _on_meta(view)) for one in found]
+    return [_unless(one, _on_meta(view)) for one in _storage(step, "init_weights")]
 
 
 @check("model.forward_inputs", level="cpu")
 def fields_meet_parameters(view: TargetView) -> list[Finding]:
     """Every field of a real batch, and use_cache, meets a parameter of the real `forward`."""
+    passed_step(view, "from_pretrained", "model.from_pretrained")
     passed_step(view, "batches", "data.collate")
     step = step_of(view, "forward")
     binding = step.data.get("binding")
@@ -75,7 +76,18 @@ def fields_meet_parameters(view: TargetView) -> list[Finding]:
 def field_table(view: TargetView) -> dict[str, Any]:
     """The field table: batch key, parameter of forward, type, shape."""
     binding = step_of(view, "forward").data.get("binding") or {"fields": {}}
-    return {"fields": [{"key": key, **field} for key, field in binding["fields"].items()]}
+    return {"fields": [_row(key, field) for key, field in binding["fields"].items()]}
+
+
+def _row(key: str, field: dict[str, Any]) -> dict[str, Any]:
+    size = field.get("shape", field.get("length"))
+    shape = " x ".join(map(str, size)) if isinstance(size, list) else "-" if size is None else str(size)
+    return {
+        "key": key,
+        "parameter": field["parameter"] or "-",
+        "type": field.get("dtype") or field["type"],
+        "shape": shape or "scalar",
+    }
 
 
 @check("model.forward_loss", level="cpu")
@@ -154,9 +166,14 @@ def _storage(step: StepFacts, what: str) -> list[Finding]:
     return found
 
 
-def _unless(finding: Finding, configured: Any) -> Finding:
+def _on_meta(view: TargetView) -> bool:
+    """Whether the config starts from the meta device instead of from `from_pretrained`."""
+    return view.config is not None and view.config.get("training.init_model_with_meta_device") is True
+
+
+def _unless(finding: Finding, taken: Any) -> Finding:
     """Of a route that the config does not take, a note."""
-    level: Level = "error" if configured else "note"
+    level: Level = finding.severity if taken else "note"
     return Finding(finding.message, finding.args, finding.path, finding.line, severity=level)
 
 

@@ -150,7 +150,6 @@ class _Run:
 
     def materialise(self) -> None:
         with self._steps.step("materialise") as data:
-            data["configured"] = bool(self._configured("training.init_model_with_meta_device"))
             data["load"] = bool(self._configured("training.load"))
             with uninitialised_is_nan():
                 model = self._assembly.initialised_model()

@@ -18,8 +18,9 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
 
 
 def shrunk(request: dict[str, Any], steps: Steps) -> tuple[Started, str | None] | None:
-    """Load config and plugins and make the small folder, or find it; None when one of the steps failed.
+    """Load config and plugins and make the small folder, or find it.
 
+    None when one of the steps failed, or the folder of the user is at fault.
     The request's overrides become those of one process. Without a small folder, its place is None.
 
     The step `shrink` holds what `small_folder` returns; `refusal` says why there is no folder, `broken` what is wrong
@@ -38,15 +39,15 @@ def shrunk(request: dict[str, Any], steps: Steps) -> tuple[Started, str | None] 
         import_plugins(entries, started.named("import_plugin"), request["repo"])
     if not steps.ok("plugins"):
         return None
-    found = None
+    found, broken = None, False
     with steps.step("shrink") as data:
         try:
             found = small_folder(started, request)
             data.update(found)
         except FolderError as error:
-            data["broken"] = str(error)
+            data["broken"], broken = str(error), True
         except NotShrunkError as error:
             data["refusal"] = str(error)
-    if not steps.ok("shrink"):
+    if broken or not steps.ok("shrink"):
         return None
     return started, found["path"] if found is not None else None
