@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .evidence.document import TargetResult
     from .facts.static import StaticFacts
     from .memory import Memory
+    from .probes.progress import ProgressShown
     from .probes.warm import WarmInterpreter
     from .target_repo import Loaded
 
@@ -46,6 +47,7 @@ class Controller(Session):
         self._problem: str | None = None
         self._stopped = False
         self._warm: WarmInterpreter | None = None
+        self._progress: ProgressShown | None = None
         self.repo = RepoFacts()
         self._asked = options
         self._facts_folder = Path()
@@ -118,6 +120,9 @@ class Controller(Session):
 
     def discard(self) -> None:
         """Remove the temporary folders of this run, and end its helper and the interpreter that ran its probes."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
         if self._warm is not None:
             self._warm.stop()
             self._warm = None
@@ -146,6 +151,14 @@ class Controller(Session):
             lang,
         )
         return [head, *self.notes]
+
+    def pytest_runtestloop(self) -> None:
+        """From here on, training runs show how far they are."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if self._probe_run is not None and reporter is not None:
+            from .probes.progress import ProgressShown
+
+            self._progress = ProgressShown(self._probe_run.folder, reporter, self.options.lang)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the evidence off a test report."""

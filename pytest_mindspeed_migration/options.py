@@ -12,9 +12,6 @@ from .errors import UsageProblem
 if TYPE_CHECKING:
     import pytest
 
-AVAILABLE_LEVELS = ("static", "cpu")
-"""Levels this version can judge at."""
-
 _CHOICES = {"level": ("auto", "static", "cpu", "npu"), "lang": ("en", "zh"), "device": ("npu", "cpu")}
 
 # name, metavar (None: a switch), has an ini key, help
@@ -140,8 +137,6 @@ def read(config: pytest.Config) -> Options:
     values = _Values(config)
     lang = values.choice("lang", "en")
     level = values.choice("level", "auto")
-    if level not in ("auto", *AVAILABLE_LEVELS):
-        raise UsageProblem("usage.level_unavailable", level=level, available=", ".join(AVAILABLE_LEVELS))
     target = values.given("target")
     names = tuple(part.strip() for part in (target or "").split(",") if part.strip())
     if target is not None and not names:

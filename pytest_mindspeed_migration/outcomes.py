@@ -59,7 +59,7 @@ class Judge:
         self, catalogue: Catalogue, view: TargetView, levels: Sequence[str], probes: TargetProbes | None = None
     ) -> None:
         self._contracts = catalogue.by_id
-        self._view = replace(view, probes=probes)
+        self._view = replace(view, probes=probes, judged=self.verdict)
         self._probes = probes
         self._levels = levels
         self._subject = "framework" if view.is_framework else "target"

@@ -6,6 +6,7 @@ import gc
 import json
 import shutil
 import tempfile
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,6 +92,7 @@ class Session:
         self._facts_file: Path | None = None
         self._judges: dict[str, Judge] = {}
         self._probe_run: ProbeRun | None = None
+        self._whole: frozenset[str] = frozenset()
         self._by_path: dict[Path, SuiteFile] = {}
         self._modules: dict[Path, pytest.Module] = {}
 
@@ -153,7 +155,7 @@ class Session:
             return None
         from .probes.run import TargetProbes
 
-        return TargetProbes(self._probe_run)
+        return TargetProbes(self._probe_run, ahead=target.name in self._whole)
 
     def recall(self, item: pytest.Item, target: str, contract: str, stated: dict[str, Any]) -> str | None:
         """The text a test of a rendered suite is shown with, when an earlier run has judged its contract."""
@@ -202,9 +204,12 @@ class Session:
             config.hook.pytest_deselected(items=dropped)
             items[:] = [item for item in items if item not in dropped]
 
-    def pytest_collection_finish(self) -> None:
-        """Spare the collector of garbage what lives until the end anyway: facts, records and items."""
-        gc.freeze()
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note the targets that all contracts are judged of, once -k and the like have had their say."""
+        counts = Counter(suite.target for item in session.items if (suite := self.suite_of(item)) is not None)
+        contracts = len(self.catalogue.of_subject("target"))
+        self._whole = frozenset(target for target, count in counts.items() if count >= contracts)
+        gc.freeze()  # spares the collector of garbage what lives until the end anyway: facts, records and items
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

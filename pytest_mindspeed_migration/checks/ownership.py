@@ -11,3 +11,15 @@ def judged_files(view: TargetView) -> list[str]:
     if view.is_framework:
         return sorted(unowned(view.facts))
     return sorted(plugins_of(view.facts, view.target.name).owned)
+
+
+def is_own(view: TargetView, path: str | None) -> bool:
+    """Whether a file belongs to the migration itself: to its plugins, but not to one that other models use too.
+
+    A plugin that configs of another `model_id` list was there before; a migration that reuses it may not change it.
+    """
+    if path is None or path not in plugins_of(view.facts, view.target.name).owned:
+        return False
+    others = [other for other in view.facts.targets if other.model_id != view.target.model_id]
+    listed = {plugin for other in others for plugin in TargetView(view.facts, other).plugins}
+    return not any(path == plugin or path.startswith(f"{plugin}/") for plugin in listed)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..facts.config import ConfigFacts
 from ..facts.launch import DocFacts, ScriptFacts
@@ -12,6 +13,9 @@ from ..facts.runtime import ProbeFacts
 from ..facts.static import StaticFacts
 from ..facts.target import FRAMEWORK, TargetFacts
 from .registry import NothingToJudge
+
+if TYPE_CHECKING:
+    from ..outcomes import Verdict
 
 __all__ = ["FRAMEWORK", "TargetView"]
 
@@ -32,6 +36,7 @@ class TargetView:
     target: TargetFacts
     manifest: dict[str, Any] | None = None
     probes: Probes | None = field(default=None, compare=False, repr=False)
+    judged: Callable[[str], Verdict] | None = field(default=None, compare=False, repr=False)  # of another contract
 
     def probe(self, name: str) -> ProbeFacts:
         """What a probe showed of this target; it is executed when nobody in this run has asked for it.

@@ -9,6 +9,7 @@ import select
 import shlex
 import socket
 import time
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,13 @@ _LOG_PART = 200_000  # bytes of a log's beginning and end that are kept
 
 
 def run_probe(
-    request: dict[str, Any], address: str, interpreter: Interpreter, limits: Limits, boot_log: Path, evidence: str
+    request: dict[str, Any],
+    address: str,
+    interpreter: Interpreter,
+    limits: Limits,
+    boot_log: Path,
+    evidence: str,
+    progress: Callable[[dict[str, Any]], None] = lambda said: None,
 ) -> ProbeFacts:
     """Run a probe to its end.
 
@@ -32,12 +39,13 @@ def run_probe(
         interpreter: for the command that runs the probe by hand.
         limits: it is killed, with all it started, when it goes over one of them.
         boot_log: what the interpreter printed while it started.
+        progress: called with what a long step says of how far it is.
         evidence: folder of reports, below which the request is kept as `file`.
 
     Raises:
         KeyboardInterrupt: after the probe was killed.
     """
-    session = _Conversation(request, address, limits, boot_log)
+    session = _Conversation(request, address, limits, boot_log, progress)
     try:
         session.hold()
     finally:
@@ -66,7 +74,15 @@ def by_hand(interpreter: Interpreter, request: str) -> str:
 
 
 class _Conversation:
-    def __init__(self, request: dict[str, Any], address: str, limits: Limits, boot_log: Path) -> None:
+    def __init__(
+        self,
+        request: dict[str, Any],
+        address: str,
+        limits: Limits,
+        boot_log: Path,
+        progress: Callable[[dict[str, Any]], None],
+    ) -> None:
+        self._progress = progress
         self._request = request
         self._address = address
         self._limits = limits
@@ -155,6 +171,8 @@ class _Conversation:
             self.steps[event["name"]] = StepFacts(event["name"], "open")
         elif kind == "step":
             self.steps[event["name"]] = step_from(event)
+        elif kind == "progress":
+            self._progress(event)
         elif kind == "coverage":
             self.coverage = event["lines"]
         elif kind == "end":

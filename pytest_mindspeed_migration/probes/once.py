@@ -29,7 +29,7 @@ def once(folder: Path, request: dict[str, Any], run: Callable[[], ProbeFacts]) -
     """
     digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()[:20]
     kept = folder / f"{request['probe']}-{digest}.json"
-    with _locked(folder / f"{digest}.lock"):
+    with alone(folder / f"{digest}.lock"):
         if kept.exists():
             return from_json(ProbeFacts, json.loads(kept.read_text(encoding="utf-8")))
         facts = run()
@@ -38,7 +38,8 @@ def once(folder: Path, request: dict[str, Any], run: Callable[[], ProbeFacts]) -
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def alone(path: Path) -> Iterator[None]:
+    """Hold a lock of this machine, by its file, as long as the block runs."""
     with path.open("w") as stream:  # closing it lets go of the lock
         fcntl.flock(stream.fileno(), fcntl.LOCK_EX)
         yield

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..checks.registry import NothingToJudge
 from ..evidence.collector import folder_name
 from ..facts.runtime import ProbeFacts
 from .client import run_probe
 from .limits import Limits
-from .once import once
+from .once import alone, once
+from .progress import note
 from .requests import request_for
 from .training_request import DEVICES, REHEARSAL, Training
 from .warm import Interpreter
@@ -62,9 +67,13 @@ class ProbeRun:
                 "shared": str(work),  # what one probe of the target makes for the others
             }
             boot_log = self.folder / "boot.log"
-            return run_probe(local, self.address, self.interpreter, self._limits(probe), boot_log, self.evidence)
+            limits, say = self._limits(probe), partial(note, self.folder, view.target.name)
+            return run_probe(local, self.address, self.interpreter, limits, boot_log, self.evidence, say)
 
-        return once(self.folder, request, run)
+        if probe not in (REHEARSAL, DEVICES):
+            return once(self.folder, request, run)
+        with alone(self.folder / "training.lock"):  # two at once would have half a machine each
+            return once(self.folder, request, run)
 
     def _limits(self, probe: str) -> Limits:
         """A distributed run has a limit for each step; its whole is bounded by that of all of them."""
@@ -97,16 +106,35 @@ class ProbeRun:
         )
 
 
-class TargetProbes:
-    """The probes of one target, as checks ask for them; remembers which ones a judgement looked at."""
+_AHEAD = (("environment", "plugins", "model", "errors"), ("batch", "data_errors"))
+"""Probes that begin when a run judges all contracts of a target: in two rows, for machines that have two cores."""
 
-    def __init__(self, run: ProbeRun) -> None:
+
+class TargetProbes:
+    """The probes of one target, as checks ask for them; remembers which ones a judgement looked at.
+
+    Args:
+        run: executes them.
+        ahead: whether all of them are going to be asked for, so that they may run beside each other.
+    """
+
+    def __init__(self, run: ProbeRun, ahead: bool = False) -> None:
         self._run = run
+        self._ahead = ahead
         self._facts: dict[str, ProbeFacts] = {}
         self.looked_at: list[ProbeFacts] = []
 
+    def _begin(self, view: TargetView, probes: tuple[str, ...]) -> None:
+        for probe in probes:
+            with suppress(NothingToJudge):  # said again to the check that asks
+                self._run.facts(view, probe)
+
     def facts(self, view: TargetView, probe: str) -> ProbeFacts:
         """Facts of a probe, executed when they are first asked for."""
+        if self._ahead:
+            self._ahead = False
+            for row in _AHEAD:
+                threading.Thread(target=self._begin, args=(view, row), daemon=True).start()
         if probe not in self._facts:
             self._facts[probe] = self._run.facts(view, probe)
         facts = self._facts[probe]

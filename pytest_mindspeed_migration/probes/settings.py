@@ -67,7 +67,10 @@ def reach(options: Options, interpreter: Interpreter | None) -> tuple[str, ...]:
     if options.level == "static":
         return ("static",)
     possible = interpreter is not None and hasattr(os, "fork")
-    demanded = options.level == "cpu" or (options.python is not None and possible)
+    demanded = options.level in ("cpu", "npu") or (options.python is not None and possible)
+    devices = has_npu() or options.device == "cpu"
+    if options.level == "npu" and not devices:
+        raise UsageProblem("usage.no_device")
     if not possible:
         if demanded:
             raise UsageProblem("usage.cpu_needs_repo")
@@ -75,7 +78,8 @@ def reach(options: Options, interpreter: Interpreter | None) -> tuple[str, ...]:
     assert interpreter is not None
     problem = _torch_problem(interpreter, bool(options.pythonpath))
     if problem is None:
-        return ("static", "cpu")
+        further = options.level == "npu" or (options.level == "auto" and has_npu())
+        return ("static", "cpu", "npu") if further else ("static", "cpu")
     if demanded:
         raise UsageProblem("usage.no_torch", python=interpreter.python, problem=problem)
     return ("static",)

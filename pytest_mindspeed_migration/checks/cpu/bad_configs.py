@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...analysis.plugins import plugins_of
 from ...facts.runtime import Raised
 from ...findings import Finding, Level
+from ..ownership import is_own
 from ..registry import check
 from ..view import TargetView
 from .steps import data_of, first_line, place_of
@@ -63,4 +63,4 @@ def _said(error: Raised) -> list[str]:
 
 
 def _whose(view: TargetView, frame: dict[str, Any]) -> Level:
-    return "error" if frame["file"] in plugins_of(view.facts, view.target.name).owned else "note"
+    return "error" if is_own(view, frame["file"]) else "note"

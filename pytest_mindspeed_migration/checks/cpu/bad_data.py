@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...analysis.plugins import plugins_of
 from ...facts.runtime import Raised, StepFacts
 from ...findings import Finding, Level
+from ..ownership import is_own
 from ..registry import Blocked, NothingToJudge, check
 from ..view import TargetView
 from .steps import first_line, judged_step, place_of
@@ -62,4 +62,4 @@ def _judged(view: TargetView, step: StepFacts) -> Finding | None:
 
 
 def _whose(view: TargetView, path: str | None) -> Level:
-    return "error" if path is not None and path in plugins_of(view.facts, view.target.name).owned else "note"
+    return "error" if is_own(view, path) else "note"

@@ -89,6 +89,12 @@ def use_when_needed() -> list[str]:
     return made.used
 
 
+def use_with_torch() -> list[str]:
+    """`use_when_needed`, for a probe that also says what it can of an interpreter where torch did not import."""
+    torch = sys.modules.get("torch")
+    return use_when_needed() if torch is not None and hasattr(torch, "distributed") else []
+
+
 def single_process_group() -> str:
     """Make this process a process group of one, without a port; the name of the stand-in, "" when there is a group."""
     import torch.distributed as dist

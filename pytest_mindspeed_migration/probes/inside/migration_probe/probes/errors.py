@@ -6,6 +6,7 @@ import traceback
 from functools import partial
 from typing import Any
 
+from .. import standins
 from ..describe import describe
 from ..framework import Started, start
 from ..isolate import in_child
@@ -17,6 +18,7 @@ _SECONDS = 60
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
     """One step a case of `request["cases"]`: its `overrides` hold the mistake, `until` says how far the run goes."""
+    standins.use_with_torch()
     for case in request["cases"]:
         with steps.step(case["name"]) as data:
             overrides = {**request.get("overrides", {}), **case["overrides"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import standins
 from ..framework import start
 from ..plugins import import_plugins, registered
 from ..steps import Steps
@@ -11,6 +12,7 @@ from ..steps import Steps
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
     """Steps: `config` (parsed by the framework's loader), `plugins` (imported by the framework's own function)."""
+    used = standins.use_with_torch()
     started = None
     with steps.step("config") as data:
         started = start(request, request.get("overrides"))
@@ -24,3 +26,4 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
         data["before"] = registered(import_plugin)
         data["entries"] = import_plugins(entries, import_plugin, request["repo"])
         data["after"] = registered(import_plugin)
+        data["stand_ins"] = used
