@@ -66,6 +66,13 @@ def test_data_and_media_go_where_the_config_has_them() -> None:
     }
 
 
+def test_media_of_a_section_of_the_model_are_replaced_there() -> None:
+    params = {"basic_parameters": {"dataset": "/data/train.json"}, "my_extra": {"image_root": "/data/images"}}
+    assert _overrides({"data": {"dataset_param": params}}, image_root="images") == {
+        "data.dataset_param.my_extra.image_root": "/work/migration/images"
+    }
+
+
 def test_a_folder_of_media_is_written_only_where_the_config_has_a_key_for_it() -> None:
     basic = {"dataset": "/data/train.json"}
     found = _overrides({"data": {"dataset_param": {"basic_parameters": basic}}}, image_root="images")
