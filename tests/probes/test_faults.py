@@ -172,5 +172,5 @@ def test_the_recorded_command_gives_the_same_facts_by_hand(repo: FakeRepo, tmp_p
     (hidden,) = plugins["entries"][1]["hidden"]
     assert (hidden["module"], hidden["by"]) == (
         "mindspeed_mm.fsdp.models.none",
-        {"file": "mindspeed_mm/fsdp/utils/register.py", "line": 15},
+        {"file": "mindspeed_mm/fsdp/utils/register.py", "line": 16},
     )
