@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pytest_mindspeed_migration.catalogue import load_catalogue  # noqa: E402
+from pytest_mindspeed_migration.catalogue import load_catalogue
 
 SHOWN = {"passed": "pass", "failed": "**FAIL**", "blocked": "blocked", "not_run": "not run", "unproven": "**?**"}
 

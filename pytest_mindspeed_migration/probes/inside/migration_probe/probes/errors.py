@@ -23,15 +23,14 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     A mistake in the list of plugins is given first: for the others the plugins are imported once.
     """
     standins.use_with_torch()
-    own, others = [], []
     for case in request["cases"]:
-        (own if _PLUGINS in case["overrides"] else others).append(case)
-    for case in own:
-        _give(request, steps, case)
+        if _PLUGINS in case["overrides"]:
+            _give(request, steps, case)
     with steps.step("plugins"):
         _import(request, start(request, request.get("overrides")))
-    for case in others:
-        _give(request, steps, case)
+    for case in request["cases"]:
+        if _PLUGINS not in case["overrides"]:
+            _give(request, steps, case)
 
 
 def _give(request: dict[str, Any], steps: Steps, case: dict[str, Any]) -> None:
