@@ -73,6 +73,8 @@ def _assets(view: TargetView, config: ConfigFacts, base: Path) -> Iterator[Overr
     given = (view.manifest or {}).get("runtime_assets") or {}
     data_key = _key_of(config, DATA_KEYS) or f"{BASIC}.{DATA_KEYS[0]}"
     media_key = _key_of(config, MEDIA_KEYS)  # None: a strict section takes no key that it does not declare
+    if media_key is not None and config.get(media_key) == config.get(data_key):
+        media_key = None  # one path for both is the data, not a folder
     wanted = {"model_path": MODEL_KEY, "image_root": media_key, "dataset_path": data_key}
     replaced: dict[str, Override] = {}
     for name, key in wanted.items():

@@ -16,6 +16,7 @@ from ..loaded_once import load_once
 from ..rows import folders, media_of, open_media, write_rows
 from ..shrink import FolderError, read_config
 from ..small_run import absent_files, few_rows, small_model
+from ..small_weights import fill, not_loaded
 from ..steps import Steps
 from ..training_step import (
     Executed,
@@ -139,9 +140,12 @@ class _Run:
             model = self._assembly.foundation_model()
             data["class"] = type(model).__name__
             data["parameters"] = sum(parameter.numel() for parameter in model.parameters())
-            data["not_loaded"] = _not_loaded(model, os.path.join(self._small, "model.safetensors"))
+            checkpoint = os.path.join(self._small, "model.safetensors")
+            data["not_loaded"] = not_loaded(model, checkpoint)
             self._fresh = built_with_storage(model)
             data["storage"] = storage_facts(model, self._fresh)
+            if self._configured("training.init_model_with_meta_device") is True:
+                fill(model, checkpoint, self._fresh)  # such a training does not load by from_pretrained
         if model is not None:
             self._assembly.trainer.model = model
             with self._steps.step("get_model"):
@@ -186,6 +190,8 @@ class _Run:
             data["loader"] = type(self.loader).__name__
             data["collate"] = _name_of(getattr(inner(self.loader), "collate_fn", None), self._request["repo"])
             data["micro_batch_size"] = int(self._target.args.training.micro_batch_size)
+        if self._dataset is None:
+            return
         with self._steps.step("samples") as data:
             self._samples = first_samples(self._dataset, ROWS)
             data["samples"] = [describe_fields(sample) for sample in self._samples]
@@ -309,21 +315,6 @@ def _tag_facts(attr: dict[str, Any], rows: dict[str, list[Any]]) -> list[dict[st
                 roles = [str(turn.get(role)) for turn in turns if isinstance(turn, dict)] if role else []
                 found.append({"file": path, "row": number, "keys": keys, "roles": roles})
     return found
-
-
-def _not_loaded(model: Any, path: str) -> list[str]:
-    """Parameters whose values are not those of the checkpoint."""
-    import torch
-    from safetensors import safe_open
-
-    wrong = []
-    with safe_open(path, framework="pt") as stream:
-        kept = set(stream.keys())
-        for name, parameter in model.named_parameters():
-            plain = name.replace("_checkpoint_wrapped_module.", "")
-            if plain in kept and not torch.equal(stream.get_tensor(plain).to(parameter.dtype), parameter.detach()):
-                wrong.append(name)
-    return wrong
 
 
 def _is_rows(value: Any, work: str) -> bool:

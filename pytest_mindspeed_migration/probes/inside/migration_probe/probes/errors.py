@@ -12,6 +12,7 @@ from ..framework import Started, start
 from ..isolate import in_child
 from ..plugins import import_plugins
 from ..steps import Steps
+from ..warned import warned
 
 _PLUGINS = "training.plugin"
 _SECONDS = 60
@@ -45,12 +46,13 @@ def _run(request: dict[str, Any], overrides: dict[str, Any], until: str) -> dict
     """The start of a training run: parse, import plugins, then build the model or the dataset."""
     started = start(request, overrides)
     answer: dict[str, Any] = {"hidden": _import(request, started), "error": None}
-    try:
-        _build(started, until)
-    except Exception as error:
-        traceback.print_exc()
-        answer["error"] = describe(error, request["repo"])
-    return answer
+    with warned(request["repo"]) as warnings:
+        try:
+            _build(started, until)
+        except Exception as error:
+            traceback.print_exc()
+            answer["error"] = describe(error, request["repo"])
+    return {**answer, "warned": warnings}
 
 
 def _import(request: dict[str, Any], started: Started) -> list[dict[str, Any]]:
