@@ -53,7 +53,7 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
         "boot": run.interpreter.boot,
         "overrides": {one.yaml_path: one.value for one in overrides},
         "override_notes": [one.shown(run.lang) for one in overrides],
-        "cover": sorted(plugins_of(view.facts, target.name).owned),
+        "cover": [] if probe == "errors" else sorted(plugins_of(view.facts, target.name).owned),
         "file": _file(target.name, probe),
     }
     if trains:

@@ -55,7 +55,8 @@ def test_what_the_framework_only_warned_of_is_its_matter() -> None:
 def test_warnings_of_the_target_are_kept_with_their_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "hub_that_warns.py").write_text(
-        "import logging\n\ndef build(say):\n    logging.info('go')\n    say(logging.warning, 'failed for %s', '/no')\n",
+        "import logging\n\n"
+        "def build(say):\n    logging.info('loading')\n    say(logging.warning, 'failed for %s', '/no')\n",
         encoding="utf-8",
     )
     import hub_that_warns  # type: ignore[import-not-found]

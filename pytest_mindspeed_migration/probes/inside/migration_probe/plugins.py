@@ -118,11 +118,6 @@ def _handler(frame: FrameType) -> int:
             tree = ast.parse(stream.read())
     except (OSError, ValueError, SyntaxError):
         return line
-    around = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Try)
-        and node.handlers
-        and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
-    ]
+    handled = [node for node in ast.walk(tree) if isinstance(node, ast.Try) and node.handlers]
+    around = [node for node in handled if node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)]
     return max(around, key=lambda node: node.lineno).handlers[0].lineno if around else line

@@ -19,6 +19,7 @@ from ..shrink import FolderError, read_config
 from ..small_run import absent_files, few_rows, small_model
 from ..small_weights import fill, not_loaded
 from ..steps import Steps
+from ..text_rows import MEDIA_KEYS, has_text_rows, text_rows
 from ..training_step import (
     Executed,
     binding,
@@ -33,7 +34,6 @@ from .shrink import shrunk
 
 ROWS = 8
 _BATCHES = 4
-_MEDIA_KEYS = ("images", "videos", "audios")
 
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
@@ -87,7 +87,7 @@ class _Run:
                 return False
             self._changed, self._rows, self._section = few_rows(self._request, self._request["overrides"], ROWS)
             attr = self._section.get("attr") or {}
-            fields = [str(attr[key]) for key in _MEDIA_KEYS if attr.get(key)]
+            fields = [str(attr[key]) for key in MEDIA_KEYS if attr.get(key)]
             data["attr"] = attr
             data["files"] = [row_facts(path, rows) for path, rows in self._rows.items()]
             named = [
@@ -262,11 +262,11 @@ class _Run:
             output.loss.backward()
             data["stand_ins"] = self._stand_ins()
             data.update(gradient_facts(model, executed.names if executed else set()))
-        rows = _text_rows(self._rows, (self._section.get("attr") or {}))
+        rows = text_rows(self._rows, (self._section.get("attr") or {}))
         if not any(_tensors_of_media(batch) for batch in self._batches) or not rows:
             return
         with self._steps.step("text_only") as data:
-            data["in_data"] = _has_text_rows(self._rows, (self._section.get("attr") or {}))
+            data["in_data"] = has_text_rows(self._rows, (self._section.get("attr") or {}))
             changed = {}
             for key, value in self._changed.items():
                 if value and _is_rows(value, self._request["work"]):
@@ -343,43 +343,3 @@ def _tensors_of_media(batch: Any) -> int:
     return sum(
         value.numel() for value in batch.values() if isinstance(value, torch.Tensor) and value.is_floating_point()
     )
-
-
-def _media_columns(attr: dict[str, Any]) -> list[str]:
-    return [str(attr[key]) for key in _MEDIA_KEYS if attr.get(key)]
-
-
-def _has_text_rows(rows: dict[str, list[Any]], attr: dict[str, Any]) -> bool:
-    return any(
-        isinstance(row, dict) and not any(True for _ in media_of(row, _media_columns(attr)))
-        for values in rows.values()
-        for row in values
-    )
-
-
-def _text_rows(rows: dict[str, list[Any]], attr: dict[str, Any]) -> list[Any]:
-    """Two rows without media: those of the data, else rows whose media and placeholders are taken out."""
-    columns = _media_columns(attr)
-    values = [row for held in rows.values() for row in held if isinstance(row, dict)]
-    plain = [row for row in values if not any(True for _ in media_of(row, columns))]
-    if not plain and columns:
-        plain = [_without_placeholders({**row, **_no_media(row, columns)}) for row in values]
-        plain = [row for row in plain if not any(True for _ in media_of(row, columns))]
-    return plain[:2]
-
-
-def _no_media(row: dict[str, Any], columns: list[str]) -> dict[str, Any]:
-    """Nothing, of the type that was there: readers of tables want the column."""
-    return {column: [] if isinstance(row[column], list) else None for column in columns if column in row}
-
-
-def _without_placeholders(value: Any) -> Any:
-    if isinstance(value, str):
-        for placeholder in ("<image>", "<video>", "<audio>"):
-            value = value.replace(placeholder, "")
-        return value
-    if isinstance(value, list):
-        return [_without_placeholders(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _without_placeholders(item) for key, item in value.items()}
-    return value
