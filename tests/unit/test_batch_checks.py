@@ -308,6 +308,14 @@ def test_what_comes_after_a_failure_is_blocked_by_whoever_judges_it(contract: st
     assert raised.value.contracts == (blocker,)
 
 
+def test_a_form_of_the_path_that_the_schema_refuses_is_not_judged() -> None:
+    facts = _recorded()
+    _put("other_form", refused="ConfigValidationError: dataset_dir: Input should be a valid string")(facts.steps)
+    with pytest.raises(registry.NothingToJudge) as raised:
+        registry.judge("data.path_types", _view(facts), "cpu")
+    assert raised.value.key == "batch.form_refused"
+
+
 def test_the_field_table_has_a_row_for_each_field_and_all_its_cells() -> None:
     facts = _recorded()
     facts.steps["forward"].data["binding"]["fields"]["extra"] = {"parameter": None, "type": "list", "length": 3}

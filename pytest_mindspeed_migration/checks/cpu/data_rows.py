@@ -10,7 +10,7 @@ from ...findings import Finding, Level, near
 from ..registry import NothingToJudge, check
 from ..view import TargetView
 from .batch_steps import PROBE, listed, passed_step, step_of
-from .steps import failure
+from .steps import failure, first_line
 
 _MEDIA = ("images", "videos", "audios")
 _ATTR = "data.dataset_param.attr"
@@ -43,6 +43,8 @@ def text_and_list(view: TargetView) -> list[Finding]:
         raise NothingToJudge("batch.no_data_file")
     step = step_of(view, "other_form")
     form = {"text": "str", "list": "list[str]"}[step.data.get("form") or "list"]
+    if "refused" in step.data:
+        raise NothingToJudge("batch.form_refused", form=form, why=first_line(step.data["refused"]))
     found = failure(view, PROBE, step, f"build_mm_dataset ({form})")
     if found or None in (step.data["length"], config["length"]) or config["form"] != "text":
         return found

@@ -183,9 +183,14 @@ class _Run:
         if self._form() is not None and self._dataset is not None:
             with self._steps.step("other_form") as data:
                 changed, data["form"] = self._other_form()
-                other = build_dataset(self._started(self._small, {**self._changed, **changed}))
-                data["length"] = length_of(other)
-                data["first"] = describe_fields(first_samples(other, 1)[0])
+                try:
+                    started = self._started(self._small, {**self._changed, **changed})
+                except Exception as error:  # the schema of this framework has the other form not in this key
+                    data["refused"] = f"{type(error).__name__}: {error}"
+                else:
+                    other = build_dataset(started)
+                    data["length"] = length_of(other)
+                    data["first"] = describe_fields(first_samples(other, 1)[0])
         with self._steps.step("loader") as data:
             self.loader = self._loader(self._target, self._dataset)
             self._dataset = getattr(inner(self.loader), "dataset", self._dataset)
