@@ -14,8 +14,8 @@ def described(path: Any) -> dict[str, Any]:
     """What a folder holds.
 
     Returns:
-        `path`, `exists`, `file` (the path is that of a file), `config` (None when it can be read; else what is wrong with config.json, "missing" when it is
-        not there) and `tokenizer` (the tokenizer files there).
+        `path`, `exists`, `file` (whether the path is that of a file), `config` (None when it can be read; else what is
+        wrong with config.json, "missing" when it is not there) and `tokenizer` (the tokenizer files there).
     """
     text = str(path or "")
     if not text or not os.path.isdir(text):
