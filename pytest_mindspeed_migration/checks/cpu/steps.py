@@ -105,8 +105,10 @@ def ended(probe: ProbeFacts, what: str) -> Finding:
 
 
 def first_line(text: str) -> str:
-    """The first line of a message that says something."""
+    """The first line of a message that says something; of one that begins with a module's repr, its end as well."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].endswith("("):
+        return f"{lines[0]}... {lines[-1]}"
     return lines[0] if lines else text.strip()
 
 
