@@ -135,18 +135,29 @@ def test_an_interpreter_that_dies_while_it_imports_is_an_outcome_with_its_last_w
     assert "importing mindspeed_mm.fsdp.train.trainer" in facts.log
 
 
-def test_stopping_ends_running_probes_too(repo: FakeRepo) -> None:
-    repo.fault("import time; time.sleep(60)")
+@pytest.mark.parametrize("how", ["stopped", "orphaned"])
+def test_the_end_of_a_run_is_the_end_of_its_probes_and_of_all_they_started(repo: FakeRepo, how: str) -> None:
+    note = repo.root / "pids"
+    repo.fault(
+        "import os, subprocess, time\n"
+        "    started = [subprocess.Popen(['sleep', '300'], start_new_session=own) for own in (False, True)]\n"
+        f"    open({str(note)!r}, 'w').write(' '.join(str(one.pid) for one in started) + f' {{os.getpid()}}.')\n"
+        "    time.sleep(60)"
+    )
     with repo.interpreter() as runner:
         worker = threading.Thread(target=runner.run, daemon=True)
         worker.start()
-        time.sleep(1.5)
+        while not (note.exists() and note.read_text().endswith(".")):
+            time.sleep(0.05)
         server = runner.warm._process
         assert server is not None
-        children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
-        assert children
-    time.sleep(0.3)
-    assert [pid for pid in map(int, children) if _alive(pid)] == []
+        pids = [int(pid) for pid in note.read_text().rstrip(".").split()]
+        assert all(_alive(pid) for pid in pids)
+        if how == "orphaned":  # what the kernel sends when the pytest process is killed
+            server.send_signal(signal.SIGTERM)
+            server.wait(10)
+            assert [pid for pid in pids if _alive(pid)] == []
+    assert [pid for pid in [*pids, server.pid] if _alive(pid)] == []
     assert session_processes(server.pid) == []
     worker.join(5)
 
