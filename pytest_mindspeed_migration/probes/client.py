@@ -68,9 +68,8 @@ def run_probe(
 
 def by_hand(interpreter: Interpreter, request: str) -> str:
     """The command line that runs a probe without this plugin, its request being a file beside the evidence."""
-    variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(interpreter.shown.items())]
-    program = [interpreter.python, str(RUNNER), request]
-    return " ".join(["env", *variables, shlex.join(program)])
+    variables = [f"{name}={value}" for name, value in sorted(interpreter.shown.items())]
+    return shlex.join(["env", *variables, interpreter.python, str(RUNNER), request])
 
 
 class _Conversation:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import threading
+import uuid
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -58,11 +58,10 @@ class ProbeRun:
         request = request_for(view, probe, self)
 
         def run() -> ProbeFacts:
-            number = f"{probe}-{os.getpid()}-{len(os.listdir(self.folder))}"
             work = self.folder / "work" / folder_name(request.get("target") or probe)
             local = {
                 **request,
-                "log": str(self.folder / f"{number}.log"),
+                "log": str(self.folder / f"{probe}-{uuid.uuid4().hex}.log"),
                 "work": str(work / probe),
                 "shared": str(work),  # what one probe of the target makes for the others
             }
@@ -126,7 +125,7 @@ class TargetProbes:
 
     def _begin(self, view: TargetView, probes: tuple[str, ...]) -> None:
         for probe in probes:
-            with suppress(NothingToJudge):  # said again to the check that asks
+            with suppress(Exception):  # raised again to the check that asks
                 self._run.facts(view, probe)
 
     def facts(self, view: TargetView, probe: str) -> ProbeFacts:

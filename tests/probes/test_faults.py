@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 from fake_framework import FakeRepo
 
+from pytest_mindspeed_migration.probes.client import by_hand
 from pytest_mindspeed_migration.probes.limits import session_processes
+from pytest_mindspeed_migration.probes.warm import Interpreter
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="level cpu needs fork")
 
@@ -185,3 +187,16 @@ def test_the_recorded_command_gives_the_same_facts_by_hand(repo: FakeRepo, tmp_p
         "mindspeed_mm.fsdp.models.none",
         {"file": "mindspeed_mm/fsdp/utils/register.py", "line": 16},
     )
+
+
+def test_the_recorded_command_is_quoted_for_a_shell(tmp_path: Path) -> None:
+    odd = 'it\'s $(touch gone) `x` "q"\n{{ y }} é'
+    shown = {"A": odd, "ODD NAME;": "1", "EMPTY": ""}
+    command = by_hand(Interpreter("/opt/my python/bin/python", {}, shown, {}), "out dir/x/probes/model.json")
+    words = shlex.split(command)
+    assert words[:4] == ["env", f"A={odd}", "EMPTY=", "ODD NAME;=1"]
+    assert words[4] == "/opt/my python/bin/python"
+    assert words[6] == "out dir/x/probes/model.json"
+    said = subprocess.run(f"echo {command}", shell=True, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert said.stdout == " ".join(words) + "\n"
+    assert list(tmp_path.iterdir()) == []

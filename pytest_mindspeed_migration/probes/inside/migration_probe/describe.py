@@ -98,9 +98,8 @@ def relative(path: str, repo: str) -> str:
     root = os.path.join(repo, "")
     if path.startswith(root):
         return path[len(root) :].replace(os.sep, "/")
-    for entry in sorted(
-        (os.path.join(item, "") for item in sys.path if item and isinstance(item, str)), key=len, reverse=True
-    ):
+    folders = [os.path.join(item, "") for item in sys.path if item and isinstance(item, str)]
+    for entry in sorted(folders, key=len, reverse=True):
         if path.startswith(entry):
             return path[len(entry) :].replace(os.sep, "/")
     return path

@@ -16,7 +16,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from .boot import boot
 from .describe import print_error
@@ -180,7 +180,7 @@ def _read_line(connection: socket.socket) -> bytes:
     return line
 
 
-def leave(code: int) -> None:
+def leave(code: int) -> NoReturn:
     """End this process at once; what it printed arrives, if the target has left streams that can be flushed."""
     try:
         for stream in (sys.stdout, sys.stderr):
