@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..checks.registry import NothingToJudge
 from ..evidence.collector import folder_name
 from ..facts.runtime import ProbeFacts
 from .client import run_probe

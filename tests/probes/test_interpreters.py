@@ -42,12 +42,12 @@ def test_a_folder_or_a_file_that_is_no_program_is_named(tmp_path: Path) -> None:
         assert str(path) in (_torch_problem(replace(INTERPRETER, python=str(path)), False, "en") or "")
 
 
-@pytest.mark.parametrize("environment", [{"A": "x\0y"}, {"": "x"}, {"A=B": "x"}], ids=repr)
+@pytest.mark.parametrize("environment", [{"A": "x\0y"}, {"A=B": "x"}], ids=repr)
 def test_an_environment_that_no_process_can_have_is_a_problem_of_the_interpreter(environment: dict[str, str]) -> None:
     interpreter = replace(INTERPRETER, python="/usr/bin/env", environment=environment)
     assert _torch_problem(interpreter, False, "en") in ("embedded null byte", "illegal environment variable name")
     warm = WarmInterpreter(interpreter)
-    with pytest.raises(InterpreterError, match="null byte|illegal environment"):
+    with pytest.raises(InterpreterError, match=r"null byte|illegal environment"):
         warm.start()
     warm.stop()
     assert not warm.folder.exists()
