@@ -200,3 +200,9 @@ def test_the_recorded_command_is_quoted_for_a_shell(tmp_path: Path) -> None:
     said = subprocess.run(f"echo {command}", shell=True, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert said.stdout == " ".join(words) + "\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_recorded_command_holds_no_secret_however_it_is_quoted() -> None:
+    shown = {"DB_PASSWORD": "hun'ter2 \"x\" y", "HF_TOKEN": "hf_abcdefghijklmnopqrst", "RANK": "0"}
+    command = by_hand(Interpreter("python", {}, shown, {}), "model.json")
+    assert shlex.split(command)[:4] == ["env", "DB_PASSWORD=***", "HF_TOKEN=***", "RANK=0"]
