@@ -66,7 +66,7 @@ def activate(config: pytest.Config) -> None:
             try:
                 if not controller.prepare():
                     return
-            except UsageProblem:
+            except BaseException:
                 controller.discard()
                 raise
     except UsageProblem as problem:
