@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .error_dictionary import error_dictionary
 from .errors import UsageProblem
 from .evidence.collector import Collector
 from .evidence.record import record_of
@@ -71,6 +72,8 @@ class Controller(Session):
             if not self.options.targets:
                 raise UsageProblem("usage.no_target")
         self._prepare_probes()
+        if self.options.errors is not None or self._probe_run is not None:
+            error_dictionary(self.options)  # a mistake in it is told before anything runs
         folder = self._folder("migrate-suite")
         kept = [suite for suite in named if folder not in suite.path.parents]  # what was rendered before is renewed
         self._load(named)
@@ -208,26 +211,15 @@ class Controller(Session):
             write_checklist(terminalreporter, self.results, self.catalogue, self.options, self.notes)
 
     def _publish(self) -> None:
-        from .evidence.document import TargetResult, publish
-        from .report.files import EVIDENCE, FAILED, OVERVIEW, REPORT, write_overview, write_reports
+        from .report.files import OVERVIEW, write_overview
 
-        for target in self.targets:
-            if target.name not in self.selected or not self._collector.records(target.name):
-                continue
-            records = self._complete(target.name)
-            self.results.append(TargetResult.of(target, self.repo, records, self.catalogue, self.notes, self.options))
         memory = self.memory
         try:
-            digests = []
-            for result in self.results:
-                name, folder = result.target.name, self._collector.folder(result.target.name)
-                digests.append(result.digest())
-                if memory is None or not memory.is_published(name, digests[-1], folder):
-                    publish(result, folder)
-                    write_reports(result, folder, self.catalogue, self.options)
-                    if memory is not None:
-                        memory.keep_published(name, digests[-1], folder, (EVIDENCE, REPORT, FAILED))
-                self._collector.close(name)
+            digests = [
+                self._publish_target(target)
+                for target in self.targets
+                if target.name in self.selected and self._collector.records(target.name)
+            ]
             if len(self.results) > 1:
                 inputs = " ".join(digests)
                 if memory is None or not memory.is_published(_OVERVIEW, inputs, self.out):
@@ -240,6 +232,29 @@ class Controller(Session):
             self._problem = text(
                 "session.cannot_write", {"path": str(self.out), "error": str(error)}, self.options.lang
             )
+
+    def _publish_target(self, target: TargetFacts) -> str:
+        """Write the files of a target, unless they are there as they would be written; the digest of their inputs."""
+        from .evidence.document import TargetResult, publish
+        from .evidence.since import previous, unchanged
+        from .report.files import EVIDENCE, FAILED, REPORT, write_reports
+
+        folder = self._collector.folder(target.name)
+        records = self._complete(target.name)
+        made = (target, self.repo, records, self.catalogue, self.notes, self.options)
+        result = TargetResult.of(*made)
+        digest = result.digest()
+        if self.memory is not None and self.memory.is_published(target.name, digest, folder):
+            self.results.append(replace(result, since=unchanged(records)))
+        else:
+            result = TargetResult.of(*made, before=previous(folder / EVIDENCE, target.name))
+            self.results.append(result)
+            publish(result, folder)
+            write_reports(result, folder, self.catalogue, self.options)
+            if self.memory is not None:
+                self.memory.keep_published(target.name, digest, folder, (EVIDENCE, REPORT, FAILED))
+        self._collector.close(target.name)
+        return digest
 
     def _complete(self, target: str) -> list[dict[str, Any]]:
         """Records of all contracts of a target in catalogue order: what did not run says so."""

@@ -65,6 +65,7 @@ _RECHECKED = (
     "nproc",
     "steps",
     "device",
+    "errors",
     "lang",
 )
 

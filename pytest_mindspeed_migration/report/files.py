@@ -14,7 +14,16 @@ from ..messages import text
 from ..templates import environment
 from . import coverage
 from .curve import loss_curve
-from .texts import counts, first_line, gate_line
+from .texts import (
+    could_be_lines,
+    counts,
+    diagnosis_line,
+    first_line,
+    gate_line,
+    routing_line,
+    since_lines,
+    since_title,
+)
 
 if TYPE_CHECKING:
     from ..catalogue import Catalogue
@@ -96,6 +105,10 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
                 "owner_text": text(f"owner.{record['owner']}", {}, lang),
                 "gate_text": text(f"gate.{record['gate']}", {}, lang),
                 "run": run,
+                "cause": diagnosis_line(record["diagnosis"], lang) if "diagnosis" in record else None,
+                "could_be": could_be_lines(record["diagnosis"], lang) if "diagnosis" in record else [],
+                "route": routing_line(record, lang) if "routing" in record else None,
+                "rerouted": "routing" in record and record["routing"]["stage"] != record["owner"],
                 "errors": [item for item in published["findings"] if item["severity"] == "error"],
                 "hints": [item for item in published["findings"] if item["severity"] == "note"],
             }
@@ -138,6 +151,8 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
         "failures": [row for row in rows if row["status"] in ("failed", "unproven")],
         "unproven": [row for row in rows if row["status"] in ("blocked", "not_run", "unproven")],
         "counts": counts(result.records),
+        "since_title": since_title(result.since, lang) if result.since is not None and result.since.news else None,
+        "since": since_lines(result.since, lang),
     }
 
 
