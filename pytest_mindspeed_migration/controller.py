@@ -296,6 +296,7 @@ class Controller(Session):
         if targets:
             repo = target_repo.repo_path(self.options)
             self.repo = repo_facts(repo) if repo is not None else RepoFacts()
+            self.repo.changes = target_repo.changes(self.options, repo) if repo is not None else None
         else:
             loaded = self._scan()
             self._facts, targets, self.repo = loaded.facts, loaded.targets, loaded.facts.repo

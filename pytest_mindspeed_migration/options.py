@@ -34,6 +34,12 @@ _OPTIONS: tuple[tuple[str, str | None, bool, str], ...] = (
         True,
         "where verify.distributed_e2e runs: npu (default); cpu tries it out",
     ),
+    (
+        "base",
+        "REV",
+        True,
+        "git revision the migration started from: what changed since is listed and has to be editable",
+    ),
     ("out", "DIR", True, "where reports and evidence go (default: migration-report)"),
     ("generate", "DIR", False, "write the test suites of the targets into DIR, to keep in a repo, and stop"),
     ("list", None, False, "list targets and contracts, and stop"),
@@ -66,6 +72,7 @@ _RECHECKED = (
     "steps",
     "device",
     "errors",
+    "base",
     "lang",
 )
 
@@ -116,6 +123,7 @@ class Options:
     explain: str | None
     triage: Path | None
     errors: Path | None
+    base: str | None
     list_all: bool
     require_accepted: bool
     typed: tuple[str, ...]
@@ -165,6 +173,7 @@ def read(config: pytest.Config) -> Options:
         explain=values.given("explain"),
         triage=values.path("triage"),
         errors=values.path("errors"),
+        base=values.given("base"),
         list_all=bool(values.given("list")),
         require_accepted=bool(values.given("require-accepted")),
         typed=values.typed(),
