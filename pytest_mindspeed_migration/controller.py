@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from .target_repo import Loaded
 
 _PHASES = ("setup", "call", "teardown")
-_OVERVIEW = "*"  # in place of a target's name, for the files over all targets
 
 
 class Controller(Session):
@@ -211,50 +210,20 @@ class Controller(Session):
             write_checklist(terminalreporter, self.results, self.catalogue, self.options, self.notes)
 
     def _publish(self) -> None:
-        from .report.files import OVERVIEW, write_overview
+        from .publication import Publication
 
-        memory = self.memory
+        publication = Publication(self, self._collector, self._asked.targets, self._facts_folder)
         try:
-            digests = [
-                self._publish_target(target)
-                for target in self.targets
-                if target.name in self.selected and self._collector.records(target.name)
-            ]
-            if len(self.results) > 1:
-                inputs = " ".join(digests)
-                if memory is None or not memory.is_published(_OVERVIEW, inputs, self.out):
-                    write_overview(self.results, self.out, self.options)
-                    if memory is not None:
-                        memory.keep_published(_OVERVIEW, inputs, self.out, OVERVIEW)
-            if memory is not None:
-                memory.save()
+            for target in self.targets:
+                if target.name in self.selected and self._collector.records(target.name):
+                    self.results.append(publication.target(target, self._complete(target.name)))
+            publication.overview(self.results)
+            if self.memory is not None:
+                self.memory.save()
         except OSError as error:
             self._problem = text(
                 "session.cannot_write", {"path": str(self.out), "error": str(error)}, self.options.lang
             )
-
-    def _publish_target(self, target: TargetFacts) -> str:
-        """Write the files of a target, unless they are there as they would be written; the digest of their inputs."""
-        from .evidence.document import TargetResult, publish
-        from .evidence.since import previous, unchanged
-        from .report.files import EVIDENCE, FAILED, REPORT, write_reports
-
-        folder = self._collector.folder(target.name)
-        records = self._complete(target.name)
-        made = (target, self.repo, records, self.catalogue, self.notes, self.options)
-        result = TargetResult.of(*made)
-        digest = result.digest()
-        if self.memory is not None and self.memory.is_published(target.name, digest, folder):
-            self.results.append(replace(result, since=unchanged(records)))
-        else:
-            result = TargetResult.of(*made, before=previous(folder / EVIDENCE, target.name))
-            self.results.append(result)
-            publish(result, folder)
-            write_reports(result, folder, self.catalogue, self.options)
-            if self.memory is not None:
-                self.memory.keep_published(target.name, digest, folder, (EVIDENCE, REPORT, FAILED))
-        self._collector.close(target.name)
-        return digest
 
     def _complete(self, target: str) -> list[dict[str, Any]]:
         """Records of all contracts of a target in catalogue order: what did not run says so."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -89,6 +89,13 @@ def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, 
         assets.attach(facts, repo, manifest, options.manifest)
     facts.repo.changes = changes(options, repo)
     return Loaded(facts, chosen, outside(asked), kept.save)
+
+
+def facts_of(options: Options, names: Sequence[str], cache: Path | None) -> StaticFacts:
+    """Facts with the plugins of these targets, to compare a target with them; see `load`."""
+    loaded = load(replace(options, targets=tuple(names), manifest=None), None, cache, lenient=True)
+    loaded.keep()
+    return loaded.facts
 
 
 @contextmanager
