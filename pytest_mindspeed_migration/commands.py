@@ -58,12 +58,13 @@ def _show(text: str) -> None:
 
 def _explain(name: str, lang: str) -> int:
     from .catalogue import load_catalogue
-    from .report.listing import explain
+    from .report.contract_docs import contract_page
 
-    contract = load_catalogue().by_id.get(name)
+    catalogue = load_catalogue()
+    contract = catalogue.by_id.get(name)
     if contract is None:
         raise unknown_contract(name)
-    _show(explain(contract, lang))
+    _show(contract_page(contract, catalogue, lang).rstrip())
     return 0
 
 

@@ -17,7 +17,7 @@ def chain(material: Material) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
 
     def link(step: str, what: str | None, place: str | None) -> None:
-        found.append({"step": material.text(f"chain.{step}"), "what": what, "place": place})
+        found.append({"step": material.text(f"chain.{step}", {}), "what": what, "place": place})
 
     for script in links(material)["scripts"][:1] or [None]:
         link("launch", f"{script['launcher']} {script['program']}" if script else None, script and script["script"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,7 +45,7 @@ class Material:
         """The manifest of the target, empty when it has none."""
         return self.view.manifest or {}
 
-    def text(self, key: str, **values: Any) -> str:
+    def text(self, key: str, values: Mapping[str, Any]) -> str:
         """A text of the message catalogue in the language of the run."""
         return text(key, values, self.lang)
 
@@ -62,7 +62,7 @@ class Material:
             "id": contract,
             "title": one.title[self.lang],
             "status": record["status"],
-            "status_text": self.text(f"status.{record['status']}"),
+            "status_text": self.text(f"status.{record['status']}", {}),
             "level": record["level"],
             "decided_at": one.decisive_level,
             "proven": self.proven(contract),

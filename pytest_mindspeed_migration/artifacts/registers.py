@@ -118,7 +118,7 @@ def changeset(material: Material) -> dict[str, Any]:
     """What differs from the base revision; `files` is null when none was named."""
     changes = material.view.facts.repo.changes
     if changes is None:
-        return {"base": None, "base_commit": None, "files": None, "note": material.text("artifact.no_base")}
+        return {"base": None, "base_commit": None, "files": None, "note": material.text("artifact.no_base", {})}
     patterns = (material.manifest.get("constraints") or {}).get("editable_paths")
     return {
         "base": changes.base,
@@ -192,17 +192,18 @@ def _of_contracts(material: Material, names: Iterable[str]) -> Iterator[dict[str
 def _open(material: Material, entry: dict[str, Any]) -> str:
     """Why a contract that did not fail is not proven."""
     if entry["status"] == "passed":
-        return material.text("artifact.undecided", level=entry["level"], decided=entry["decided_at"])
-    return entry["reason"] or material.text(f"status.{entry['status']}")
+        return material.text("artifact.undecided", {"level": entry["level"], "decided": entry["decided_at"]})
+    return entry["reason"] or material.text(f"status.{entry['status']}", {})
 
 
 def _way(material: Material, entry: dict[str, Any]) -> str:
     """What it takes to prove it."""
     if entry["status"] == "blocked":
-        return material.text("artifact.unblock", contracts=", ".join(material.records[entry["id"]]["blocked_by"]))
+        blockers = ", ".join(material.records[entry["id"]]["blocked_by"])
+        return material.text("artifact.unblock", {"contracts": blockers})
     if entry["decided_at"] in material.result.head["environment"]["levels"]:
-        return material.text("artifact.judge_it")
-    return material.text("artifact.run_level", level=entry["decided_at"])
+        return material.text("artifact.judge_it", {})
+    return material.text("artifact.run_level", {"level": entry["decided_at"]})
 
 
 def _of_runs(material: Material) -> Iterator[dict[str, Any]]:
@@ -211,9 +212,9 @@ def _of_runs(material: Material) -> Iterator[dict[str, Any]]:
     for record in material.records.values():
         for kind in ("stand_ins", "overrides"):
             for item in (record.get("run") or {}).get(kind) or ():
-                used.setdefault(material.text(f"artifact.{kind}", item=item), []).append(record["id"])
+                used.setdefault(material.text(f"artifact.{kind}", {"item": item}), []).append(record["id"])
     for description, contracts in used.items():
-        mitigation = [material.text("artifact.run_level", level="npu")]
+        mitigation = [material.text("artifact.run_level", {"level": "npu"})]
         yield _risk(material.entries(contracts), "low", description, mitigation, "verification")
 
 
@@ -221,7 +222,7 @@ def _of_notes(material: Material, names: Iterable[str]) -> Iterator[dict[str, An
     for entry in material.entries(names):
         for note in entry["notes"]:
             stage = _stage(material.records[entry["id"]])
-            yield _risk([entry], "low", note, [material.text("artifact.look_at_it")], stage)
+            yield _risk([entry], "low", note, [material.text("artifact.look_at_it", {})], stage)
 
 
 def _risk(
@@ -250,7 +251,7 @@ def next_actions(material: Material) -> dict[str, Any]:
             "kind": "fix",
             "contracts": [record["id"]],
             "stage": _stage(record),
-            "because": material.text(f"because.{record['routing']['because']}", contract=record["routing"]["contract"]),
+            "because": _because(material, record),
             "do": [*(record.get("diagnosis") or {}).get("fix", ()), *record["fix_actions"]],
             "command": record["recheck_command"],
             "unblocks": waiting.get(record["id"], []),
@@ -277,11 +278,16 @@ def _judging(material: Material, waiting: dict[str, list[str]]) -> Iterator[dict
             "kind": "judge",
             "contracts": contracts,
             "stage": "verification",
-            "because": needs or material.text("artifact.level_decides", level=level),
+            "because": needs or material.text("artifact.level_decides", {"level": level}),
             "do": [way],
             "command": command.replace(f"--migrate-level={levels[-1]}", f"--migrate-level={level}"),
             "unblocks": [name for contract in contracts for name in waiting.get(contract, ())],
         }
+
+
+def _because(material: Material, record: dict[str, Any]) -> str:
+    route = record["routing"]
+    return material.text(f"because.{route['because']}", {"contract": route["contract"]})
 
 
 def _stage(record: dict[str, Any]) -> str:

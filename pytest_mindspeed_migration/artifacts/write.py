@@ -76,7 +76,7 @@ def _values(material: Material, documents: dict[str, Any]) -> dict[str, Any]:
         "source_repo": material.manifest.get("source_repo_path"),
         "modality": (material.manifest.get("model_identity") or {}).get("modality"),
         "groups": [
-            {"title": material.text(f"artifact.group_{name}"), "entries": material.entries(contracts)}
+            {"title": material.text(f"artifact.group_{name}", {}), "entries": material.entries(contracts)}
             for name, contracts in MODEL_GROUPS.items()
         ],
         "signatures": interfaces.signatures(material),
