@@ -218,6 +218,7 @@ class Controller(Session):
                 if target.name in self.selected and self._collector.records(target.name):
                     self.results.append(publication.target(target, self._complete(target.name)))
             publication.overview(self.results)
+            publication.for_ci(self.results)
             if self.memory is not None:
                 self.memory.save()
         except OSError as error:

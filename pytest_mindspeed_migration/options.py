@@ -41,6 +41,7 @@ _OPTIONS: tuple[tuple[str, str | None, bool, str], ...] = (
         "git revision the migration started from: what changed since is listed and has to be editable",
     ),
     ("out", "DIR", True, "where reports and evidence go (default: migration-report)"),
+    ("sarif", "FILE", True, "write the findings to FILE as SARIF 2.1.0, for code scanning"),
     ("generate", "DIR", False, "write the test suites of the targets into DIR, to keep in a repo, and stop"),
     ("list", None, False, "list targets and contracts, and stop"),
     ("explain", "CONTRACT", False, "say what a contract proves, why, and how to fix it, and stop"),
@@ -124,6 +125,7 @@ class Options:
     triage: Path | None
     errors: Path | None
     base: str | None
+    sarif: Path | None
     list_all: bool
     require_accepted: bool
     typed: tuple[str, ...]
@@ -174,6 +176,7 @@ def read(config: pytest.Config) -> Options:
         triage=values.path("triage"),
         errors=values.path("errors"),
         base=values.given("base"),
+        sarif=values.path("sarif"),
         list_all=bool(values.given("list")),
         require_accepted=bool(values.given("require-accepted")),
         typed=values.typed(),

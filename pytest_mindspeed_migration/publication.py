@@ -5,6 +5,7 @@ Files that are there already, as they would be written, stay.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -66,6 +67,19 @@ class Publication:
         write_overview(results, run.out, run.options)
         if run.memory is not None:
             run.memory.keep_published(_ALL_TARGETS, inputs, run.out, OVERVIEW)
+
+    def for_ci(self, results: Sequence[TargetResult]) -> None:
+        """Write what CI systems show: SARIF where it was asked for, and the job's summary. Raises OSError."""
+        run = self._run
+        if run.options.sarif is not None:
+            from .report.sarif import write_sarif
+
+            write_sarif(results, run.catalogue, run.options.lang, run.options.sarif)
+        summary = os.environ.get("GITHUB_STEP_SUMMARY")
+        if summary and results:
+            from .report.job_summary import append_summary
+
+            append_summary(results, run.options.lang, Path(summary))
 
     def _write_artifacts(self, result: TargetResult, folder: Path) -> Sequence[str]:
         """Write the artifacts of a target that was named, else remove those of an earlier run; their names."""

@@ -23,6 +23,7 @@ from .texts import (
     routing_line,
     since_lines,
     since_title,
+    symptom,
 )
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
                 "title": contract.title[lang],
                 "why": contract.why[lang],
                 "undecided": record["status"] == "passed" and record["level"] != contract.decisive_level,
-                "symptom": _symptom(record, lang),
+                "symptom": symptom(record, lang),
                 "status_text": text(f"status.{record['status']}", {}, lang),
                 "owner_text": text(f"owner.{record['owner']}", {}, lang),
                 "gate_text": text(f"gate.{record['gate']}", {}, lang),
@@ -169,14 +170,6 @@ def _pictures(trainings: Sequence[dict[str, Any]], lang: str) -> Iterator[tuple[
         picture = loss_curve(steps, titles)
         if picture is not None and training["picture"] is not None:
             yield training["picture"], picture
-
-
-def _symptom(record: dict[str, Any], lang: str) -> str:
-    """The first error with its place, and how many there are besides; without one, why the contract has its status."""
-    errors = [item["line_text"] for item in record["findings"] if item["severity"] == "error"]
-    if not errors:
-        return str(record["reason"] or "")
-    return str(errors[0]) + (text("report.and_more", {"count": len(errors) - 1}, lang) if errors[1:] else "")
 
 
 def _render(name: str, values: dict[str, Any], path: Path, lang: str) -> None:

@@ -93,3 +93,11 @@ def since_lines(since: Since | None, lang: str) -> list[str]:
 def since_title(since: Since, lang: str) -> str:
     """Which run it is compared with."""
     return text("since.title", {"before": (since.before or "-")[:19].replace("T", " ")}, lang)
+
+
+def symptom(record: Mapping[str, Any], lang: str) -> str:
+    """The first error with its place, and how many there are besides; without one, why the contract has its status."""
+    errors = [item["line_text"] for item in record["findings"] if item["severity"] == "error"]
+    if not errors:
+        return str(record["reason"] or "")
+    return str(errors[0]) + (text("report.and_more", {"count": len(errors) - 1}, lang) if errors[1:] else "")
