@@ -26,6 +26,9 @@ DATA_KEYS = ("dataset", "dataset_path", "data_path", "data_files", "dataset_dir"
 MEDIA_KEYS = ("dataset_dir", "image_root", "media_root", "data_dir")
 """Keys below `data.dataset_param` that hold the data and the folder of its media, the first that is there counts."""
 
+PARAMS = "data.dataset_param"
+BASIC = f"{PARAMS}.basic_parameters"
+
 ANY = "any"
 
 
@@ -68,18 +71,14 @@ def overrides_of(view: TargetView, base: Path) -> list[Override]:
 def _assets(view: TargetView, config: ConfigFacts, base: Path) -> Iterator[Override]:
     """Paths of manifest and command line for those the config names; what it calls by one path stays one path."""
     given = (view.manifest or {}).get("runtime_assets") or {}
-    params = config.get("data.dataset_param.basic_parameters")
-    below = "data.dataset_param.basic_parameters"
-    if not isinstance(params, dict):
-        params, below = config.get("data.dataset_param") or {}, "data.dataset_param"
-    data_key = next((key for key in DATA_KEYS if isinstance(params, dict) and key in params), DATA_KEYS[0])
-    media_key = next((key for key in MEDIA_KEYS if isinstance(params, dict) and key in params), None)
-    wanted = {"model_path": MODEL_KEY, "dataset_path": f"{below}.{data_key}"}
-    if media_key is not None:  # a strict section takes no key that it does not declare
-        wanted["image_root"] = f"{below}.{media_key}"
+    data_key = _key_of(config, DATA_KEYS) or f"{BASIC}.{DATA_KEYS[0]}"
+    media_key = _key_of(config, MEDIA_KEYS)  # None: a strict section takes no key that it does not declare
+    if media_key is not None and config.get(media_key) == config.get(data_key):
+        media_key = None  # one path for both is the data, not a folder
+    wanted = {"model_path": MODEL_KEY, "image_root": media_key, "dataset_path": data_key}
     replaced: dict[str, Override] = {}
     for name, key in wanted.items():
-        if given.get(name) is None:
+        if key is None or given.get(name) is None:
             continue
         was = config.get(key)
         same = [path for path, value in asset_values(config) if value == was]
@@ -87,6 +86,18 @@ def _assets(view: TargetView, config: ConfigFacts, base: Path) -> Iterator[Overr
             if "[" not in path:
                 replaced[path] = Override(path, _absolute(given[name], base), was, {})
     yield from replaced.values()
+
+
+def _key_of(config: ConfigFacts, keys: tuple[str, ...]) -> str | None:
+    """Where the config has the first of these keys: in its basic parameters, a section beside them, or above them."""
+    params = config.get(PARAMS)
+    beside = [f"{PARAMS}.{name}" for name in params] if isinstance(params, dict) else []
+    for section in dict.fromkeys([BASIC, *beside, PARAMS]):
+        node = config.get(section)
+        for key in keys:
+            if isinstance(node, dict) and key in node:
+                return f"{section}.{key}"
+    return None
 
 
 def _portable(view: TargetView, config: ConfigFacts) -> Iterator[Override]:

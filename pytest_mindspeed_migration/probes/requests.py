@@ -37,8 +37,8 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
     trains = probe in (REHEARSAL, DEVICES)
     if probe == DEVICES:
         _need_devices(view, run)
-    overrides = [] if probe in _AS_WRITTEN else overrides_of(view, run.assets_base)
-    if trains and not run.training.on_cpu(probe):
+    overrides = overrides_of(view, run.assets_base)
+    if probe in _AS_WRITTEN or (trains and not run.training.on_cpu(probe)):
         overrides = [one for one in overrides if not one.why]  # assets stay, what is portable is not asked for
     if trains:
         overrides += training_overrides(view, probe, run.training, run.lang)
@@ -53,7 +53,7 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
         "boot": run.interpreter.boot,
         "overrides": {one.yaml_path: one.value for one in overrides},
         "override_notes": [one.shown(run.lang) for one in overrides],
-        "cover": sorted(plugins_of(view.facts, target.name).owned),
+        "cover": [] if probe == "errors" else sorted(plugins_of(view.facts, target.name).owned),
         "file": _file(target.name, probe),
     }
     if trains:

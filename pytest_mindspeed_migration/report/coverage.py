@@ -16,6 +16,9 @@ def merged(parts: Iterable[Lines]) -> dict[str, dict[str, list[int]]]:
             kept = found.setdefault(file, {"run": set(), "statements": set()})
             for kind in kept:
                 kept[kind].update(lines[kind])
+    for kept in found.values():
+        if kept["statements"]:  # a run of a statement that spans lines may be noted at any of them
+            kept["run"] &= kept["statements"]
     return {file: {kind: sorted(lines) for kind, lines in kept.items()} for file, kept in sorted(found.items())}
 
 

@@ -335,8 +335,8 @@ _CODE = [
         "imported_module_does_not_exist",
         "model.imports",
         DATASET,
-        "from mindspeed_mm.fsdp.loss.loss_func import IGNORE_INDEX\n",
-        "from mindspeed_mm.fsdp.data.constants import IGNORE_INDEX\n",
+        "from mindspeed_mm.fsdp.data.data_utils.func_utils.model_args import ProcessorArguments\n",
+        "from mindspeed_mm.fsdp.data.data_utils.model_args import ProcessorArguments\n",
     ),
     _one(
         "source_repo_is_imported",

@@ -49,12 +49,8 @@ class Judged:
 
 
 def copy_of_demo(folder: Path) -> Path:
-    """Copy the demo repo and the source repo beside it."""
-    ignore = shutil.ignore_patterns("__pycache__")
-    source = demo_repo().parent
-    for name in ("InternVL", "repo"):
-        shutil.copytree(source / name, folder / name, ignore=ignore)
-    return folder / "repo"
+    """Copy the demo repo."""
+    return Path(shutil.copytree(demo_repo(), folder / "repo", ignore=shutil.ignore_patterns("__pycache__")))
 
 
 def judge(repo: Path) -> Judged:

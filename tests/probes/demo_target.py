@@ -110,11 +110,11 @@ def demo_target(folder: Path) -> Iterator[DemoTarget]:
     """Copy the demo, make its checkpoint and data, and start an interpreter for it."""
     assert PYTHON is not None
     repo = folder / "repo"
-    for name in ("InternVL", "repo"):
-        shutil.copytree(demo_repo().parent / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(demo_repo(), repo, ignore=shutil.ignore_patterns("__pycache__"))
     shown = {**_FIXED, **_WITHOUT_NPU, "PYTHONPATH": str(repo), "PYTHONDONTWRITEBYTECODE": "1"}
     environment = {**os.environ, **shown}
-    subprocess.run([PYTHON, "tools/make_tiny_assets.py"], cwd=repo, env=environment, check=True, capture_output=True)
+    make = [PYTHON, "examples/internvl3_5/make_tiny_assets.py"]
+    subprocess.run(make, cwd=repo, env=environment, check=True, capture_output=True)
     boot = {"repo": str(repo), "modules": ["torch", "transformers", "mindspeed_mm.fsdp.train.trainer"]}
     interpreter = Interpreter(PYTHON, environment, shown, boot)
     warm = WarmInterpreter(interpreter)

@@ -113,11 +113,14 @@ DEFECTS = {
             "        blank = features.sum() * 0.0\n        assert image_flags.any(), 'no image'\n",
         ),
     ),
-    "a path has to be text": _one(
+    "a list of paths holds one": _one(
         "data.path_types",
         "cpu.raised",
         DATASET,
-        ("for name in [dataset] if isinstance(dataset, str) else dataset or []:", "for name in [dataset]:"),
+        (
+            "for name in [dataset] if isinstance(dataset, str) else dataset or []:",
+            "(only,) = dataset\n        for name in [only]:",
+        ),
     ),
     "only the first file of a list is read": _one(
         "data.path_types",

@@ -172,5 +172,17 @@ def test_the_recorded_command_gives_the_same_facts_by_hand(repo: FakeRepo, tmp_p
     (hidden,) = plugins["entries"][1]["hidden"]
     assert (hidden["module"], hidden["by"]) == (
         "mindspeed_mm.fsdp.models.none",
-        {"file": "mindspeed_mm/fsdp/utils/register.py", "line": 15},
+        {"file": "mindspeed_mm/fsdp/utils/register.py", "line": 16},
     )
+
+
+def test_a_plugin_may_read_the_command_line_of_the_trainer(repo: FakeRepo) -> None:
+    repo.fault("", plugins=("mindspeed_mm/fsdp/models/one",))
+    repo.write(
+        "mindspeed_mm/fsdp/models/one/__init__.py",
+        "import sys\nfrom mindspeed_mm.fsdp.utils.register import model_register\n"
+        "model_register.register(open(sys.argv[1]).read().strip())(object)",
+    )
+    with repo.interpreter() as runner:
+        facts = runner.run()
+    assert facts.steps["plugins"].data["after"] == {"model_register": ["model: {}"]}

@@ -105,7 +105,7 @@ DEFECTS = [
         "checkpoint.missing",
         (
             MODELING,
-            '        options.setdefault("key_mapping", cls.checkpoint_key_mapping)\n',
+            '        options.setdefault("key_mapping", cls._checkpoint_conversion_mapping)\n',
             '        options.setdefault("key_mapping", {"^language_model.lm_head": "head"})\n',
         ),
         (CONFIG, HUB_META, "  init_model_with_meta_device: false\n"),

@@ -284,6 +284,7 @@ def test_data_that_is_not_here_is_not_judged(contract: str) -> None:
         ("data.labels", "batches", "data.collate"),
         ("data.collate", "dataset", "data.fields"),
         ("data.fields", "rows", "data.sample_schema"),
+        ("data.fields", "loader", "data.collate"),  # where the loader makes the dataset
         ("model.forward_loss", "from_pretrained", "model.from_pretrained"),
         ("model.forward_inputs", "batches", "data.collate"),
     ],

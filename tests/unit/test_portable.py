@@ -10,7 +10,7 @@ from pytest_mindspeed_migration.facts.config import ConfigFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
 from pytest_mindspeed_migration.probes.portable import overrides_of
 
-BASE = Path("/work/migration")
+BASE = Path("/srv/migration")
 
 
 def _overrides(data: dict[str, Any], **assets: Any) -> dict[str, Any]:
@@ -48,8 +48,8 @@ def test_the_model_folder_replaces_every_place_that_named_the_old_one() -> None:
     }
     found = _overrides(data, model_path="ckpt/M")
     assert found == {
-        "model.model_name_or_path": "/work/migration/ckpt/M",
-        "data.dataset_param.preprocess_parameters.model_name_or_path": "/work/migration/ckpt/M",
+        "model.model_name_or_path": "/srv/migration/ckpt/M",
+        "data.dataset_param.preprocess_parameters.model_name_or_path": "/srv/migration/ckpt/M",
     }
 
 
@@ -61,9 +61,24 @@ def test_data_and_media_go_where_the_config_has_them() -> None:
         image_root="images",
     )
     assert found == {
-        "data.dataset_param.basic_parameters.dataset_dir": "/work/migration/images",
-        "data.dataset_param.basic_parameters.dataset": ["/work/migration/a.json", "/b.json"],
+        "data.dataset_param.basic_parameters.dataset_dir": "/srv/migration/images",
+        "data.dataset_param.basic_parameters.dataset": ["/srv/migration/a.json", "/b.json"],
     }
+
+
+def test_media_of_a_section_of_the_model_are_replaced_there() -> None:
+    params = {"basic_parameters": {"dataset": "/data/train.json"}, "my_extra": {"image_root": "/data/images"}}
+    assert _overrides({"data": {"dataset_param": params}}, image_root="images") == {
+        "data.dataset_param.my_extra.image_root": "/srv/migration/images"
+    }
+
+
+def test_where_one_path_is_data_and_folder_the_media_do_not_replace_the_data() -> None:
+    basic = {"dataset_dir": "/data/data.list", "dataset": "/data/data.list"}
+    found = _overrides(
+        {"data": {"dataset_param": {"basic_parameters": basic}}}, dataset_path="/d.list", image_root="/images"
+    )
+    assert found == {f"data.dataset_param.basic_parameters.{key}": "/d.list" for key in basic}
 
 
 def test_a_folder_of_media_is_written_only_where_the_config_has_a_key_for_it() -> None:

@@ -47,13 +47,15 @@ def _judged(view: TargetView, case: dict[str, Any], result: dict[str, Any]) -> F
     error = Raised(**raised)
     if any(case["wrong"] in text for text in _said(error)):
         return None
-    swallowed = [item for item in hidden if case["wrong"] in item["module"]]
-    if swallowed:
-        by = swallowed[0]["by"]
-        args |= {"error": error.type, "text": first_line(error.message)}
-        return Finding("bad_config.swallowed", args, by["file"], by["line"], yaml_path=key, severity=_whose(view, by))
-    path, line = place_of(error)
     args |= {"error": error.type, "text": first_line(error.message)}
+    swallowed = [("bad_config.swallowed", item["by"]) for item in hidden if case["wrong"] in item["module"]]
+    swallowed += [
+        ("bad_config.warned", item["by"]) for item in value.get("warned") or [] if case["wrong"] in item["text"]
+    ]
+    if swallowed:
+        message, by = swallowed[0]
+        return Finding(message, args, by["file"], by["line"], yaml_path=key, severity=_whose(view, by))
+    path, line = place_of(error)
     level = _whose(view, {"file": path or ""})
     return Finding("bad_config.unclear", args, path, line, yaml_path=key, severity=level)
 

@@ -150,7 +150,7 @@ def _capture(module: ModuleType, main: CodeType, config: str) -> Started:
         return type(cls.__name__, (cls,), {"__init__": keep, "__module__": cls.__module__})
 
     names = {name: value for name, value in vars(module).items() if _is_trainer(value)}
-    argv, sys.argv = sys.argv, [module.__file__ or "trainer.py", config]
+    sys.argv = [module.__file__ or "trainer.py", config]  # and it stays: plugins may read it while they are imported
     vars(module).update({name: capturing(value) for name, value in names.items()})
     try:
         exec(main, vars(module))
@@ -158,7 +158,6 @@ def _capture(module: ModuleType, main: CodeType, config: str) -> Started:
         pass
     finally:
         vars(module).update(names)
-        sys.argv = argv
     if "cls" not in found:
         raise NoTrainerError(f"{module.__name__} starts no trainer class")
     given = found["given"]

@@ -6,11 +6,13 @@ The framework prints a ModuleNotFoundError of a plugin and goes on (`fsdp/utils/
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from .describe import describe, relative
@@ -81,7 +83,7 @@ def _watched(hidden: list[dict[str, Any]], repo: str) -> Iterator[None]:
     def note(name: str, error: BaseException) -> None:
         if not any(item["module"] == name for item in hidden):
             caller = sys._getframe(2)
-            by = {"file": relative(caller.f_code.co_filename, repo), "line": caller.f_lineno}
+            by = {"file": relative(caller.f_code.co_filename, repo), "line": _handler(caller)}
             hidden.append({"module": name, "error": describe(error, repo), "by": by})
 
     def import_module(name: str, package: Any = None) -> Any:
@@ -106,3 +108,16 @@ def _watched(hidden: list[dict[str, Any]], repo: str) -> Iterator[None]:
     finally:
         importlib.import_module = original
         del pkgutil.__dict__["__import__"]
+
+
+def _handler(frame: FrameType) -> int:
+    """The line where a frame takes an exception of the line it is at; that line itself when nothing there takes it."""
+    line = frame.f_lineno
+    try:
+        with open(frame.f_code.co_filename, encoding="utf-8") as stream:
+            tree = ast.parse(stream.read())
+    except (OSError, ValueError, SyntaxError):
+        return line
+    handled = [node for node in ast.walk(tree) if isinstance(node, ast.Try) and node.handlers]
+    around = [node for node in handled if node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)]
+    return max(around, key=lambda node: node.lineno).handlers[0].lineno if around else line

@@ -1,7 +1,14 @@
 #!/bin/bash
 # Run from the root of the repo.
+CANN_ENV=${CANN_ENV:-/usr/local/Ascend/ascend-toolkit/set_env.sh}
+if [ -f "$CANN_ENV" ]; then source "$CANN_ENV"; fi
 export PYTHONPATH=${PWD}:${PYTHONPATH}
+export NON_MEGATRON=true
 export TOKENIZERS_PARALLELISM=false
+export HCCL_CONNECT_TIMEOUT=1200
+export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
+export MULTI_STREAM_MEMORY_REUSE=2
+export TASK_QUEUE_ENABLE=1
 
 DEVICES_PER_NODE=2
 NNODES=1

@@ -16,7 +16,9 @@ from ..loaded_once import load_once
 from ..rows import folders, media_of, open_media, write_rows
 from ..shrink import FolderError, read_config
 from ..small_run import absent_files, few_rows, small_model
+from ..small_weights import fill, not_loaded
 from ..steps import Steps
+from ..text_rows import MEDIA_KEYS, has_text_rows, text_rows
 from ..training_step import (
     Executed,
     binding,
@@ -31,7 +33,6 @@ from .shrink import shrunk
 
 ROWS = 8
 _BATCHES = 4
-_MEDIA_KEYS = ("images", "videos", "audios")
 
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
@@ -85,7 +86,7 @@ class _Run:
                 return False
             self._changed, self._rows, self._section = few_rows(self._request, self._request["overrides"], ROWS)
             attr = self._section.get("attr") or {}
-            fields = [str(attr[key]) for key in _MEDIA_KEYS if attr.get(key)]
+            fields = [str(attr[key]) for key in MEDIA_KEYS if attr.get(key)]
             data["attr"] = attr
             data["files"] = [_row_facts(path, rows) for path, rows in self._rows.items()]
             named = [
@@ -139,9 +140,12 @@ class _Run:
             model = self._assembly.foundation_model()
             data["class"] = type(model).__name__
             data["parameters"] = sum(parameter.numel() for parameter in model.parameters())
-            data["not_loaded"] = _not_loaded(model, os.path.join(self._small, "model.safetensors"))
+            checkpoint = os.path.join(self._small, "model.safetensors")
+            data["not_loaded"] = not_loaded(model, checkpoint)
             self._fresh = built_with_storage(model)
             data["storage"] = storage_facts(model, self._fresh)
+            if self._configured("training.init_model_with_meta_device") is True:
+                fill(model, checkpoint, self._fresh)  # such a training does not load by from_pretrained
         if model is not None:
             self._assembly.trainer.model = model
             with self._steps.step("get_model"):
@@ -186,6 +190,8 @@ class _Run:
             data["loader"] = type(self.loader).__name__
             data["collate"] = _name_of(getattr(inner(self.loader), "collate_fn", None), self._request["repo"])
             data["micro_batch_size"] = int(self._target.args.training.micro_batch_size)
+        if self._dataset is None:
+            return
         with self._steps.step("samples") as data:
             self._samples = first_samples(self._dataset, ROWS)
             data["samples"] = [describe_fields(sample) for sample in self._samples]
@@ -254,11 +260,11 @@ class _Run:
             output.loss.backward()
             data["stand_ins"] = self._stand_ins()
             data.update(gradient_facts(model, executed.names if executed else set()))
-        rows = _text_rows(self._rows, (self._section.get("attr") or {}))
+        rows = text_rows(self._rows, (self._section.get("attr") or {}))
         if not any(_tensors_of_media(batch) for batch in self._batches) or not rows:
             return
         with self._steps.step("text_only") as data:
-            data["in_data"] = _has_text_rows(self._rows, (self._section.get("attr") or {}))
+            data["in_data"] = has_text_rows(self._rows, (self._section.get("attr") or {}))
             changed = {}
             for key, value in self._changed.items():
                 if value and _is_rows(value, self._request["work"]):
@@ -309,21 +315,6 @@ def _tag_facts(attr: dict[str, Any], rows: dict[str, list[Any]]) -> list[dict[st
                 roles = [str(turn.get(role)) for turn in turns if isinstance(turn, dict)] if role else []
                 found.append({"file": path, "row": number, "keys": keys, "roles": roles})
     return found
-
-
-def _not_loaded(model: Any, path: str) -> list[str]:
-    """Parameters whose values are not those of the checkpoint."""
-    import torch
-    from safetensors import safe_open
-
-    wrong = []
-    with safe_open(path, framework="pt") as stream:
-        kept = set(stream.keys())
-        for name, parameter in model.named_parameters():
-            plain = name.replace("_checkpoint_wrapped_module.", "")
-            if plain in kept and not torch.equal(stream.get_tensor(plain).to(parameter.dtype), parameter.detach()):
-                wrong.append(name)
-    return wrong
 
 
 def _is_rows(value: Any, work: str) -> bool:
@@ -378,43 +369,3 @@ def _tensors_of_media(batch: Any) -> int:
     return sum(
         value.numel() for value in batch.values() if isinstance(value, torch.Tensor) and value.is_floating_point()
     )
-
-
-def _media_columns(attr: dict[str, Any]) -> list[str]:
-    return [str(attr[key]) for key in _MEDIA_KEYS if attr.get(key)]
-
-
-def _has_text_rows(rows: dict[str, list[Any]], attr: dict[str, Any]) -> bool:
-    return any(
-        isinstance(row, dict) and not any(True for _ in media_of(row, _media_columns(attr)))
-        for values in rows.values()
-        for row in values
-    )
-
-
-def _text_rows(rows: dict[str, list[Any]], attr: dict[str, Any]) -> list[Any]:
-    """Two rows without media: those of the data, else rows whose media and placeholders are taken out."""
-    columns = _media_columns(attr)
-    values = [row for held in rows.values() for row in held if isinstance(row, dict)]
-    plain = [row for row in values if not any(True for _ in media_of(row, columns))]
-    if not plain and columns:
-        plain = [_without_placeholders({**row, **_no_media(row, columns)}) for row in values]
-        plain = [row for row in plain if not any(True for _ in media_of(row, columns))]
-    return plain[:2]
-
-
-def _no_media(row: dict[str, Any], columns: list[str]) -> dict[str, Any]:
-    """Nothing, of the type that was there: readers of tables want the column."""
-    return {column: [] if isinstance(row[column], list) else None for column in columns if column in row}
-
-
-def _without_placeholders(value: Any) -> Any:
-    if isinstance(value, str):
-        for placeholder in ("<image>", "<video>", "<audio>"):
-            value = value.replace(placeholder, "")
-        return value
-    if isinstance(value, list):
-        return [_without_placeholders(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _without_placeholders(item) for key, item in value.items()}
-    return value

@@ -12,34 +12,54 @@ from ..framework import Started, start
 from ..isolate import in_child
 from ..plugins import import_plugins
 from ..steps import Steps
+from ..warned import warned
 
+_PLUGINS = "training.plugin"
 _SECONDS = 60
 
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
-    """One step a case of `request["cases"]`: its `overrides` hold the mistake, `until` says how far the run goes."""
+    """One step a case of `request["cases"]`: its `overrides` hold the mistake, `until` says how far the run goes.
+
+    A mistake in the list of plugins is given first: for the others the plugins are imported once.
+    """
     standins.use_with_torch()
     for case in request["cases"]:
-        with steps.step(case["name"]) as data:
-            overrides = {**request.get("overrides", {}), **case["overrides"]}
-            data["case"] = case
-            run = partial(_run, request, overrides, case["until"])
-            data["result"] = in_child(run, request["repo"], _SECONDS)
+        if _PLUGINS in case["overrides"]:
+            _give(request, steps, case)
+    with steps.step("plugins"):
+        _import(request, start(request, request.get("overrides")))
+    for case in request["cases"]:
+        if _PLUGINS not in case["overrides"]:
+            _give(request, steps, case)
+
+
+def _give(request: dict[str, Any], steps: Steps, case: dict[str, Any]) -> None:
+    with steps.step(case["name"]) as data:
+        overrides = {**request.get("overrides", {}), **case["overrides"]}
+        data["case"] = case
+        run = partial(_run, request, overrides, case["until"])
+        data["result"] = in_child(run, request["repo"], _SECONDS)
 
 
 def _run(request: dict[str, Any], overrides: dict[str, Any], until: str) -> dict[str, Any]:
     """The start of a training run: parse, import plugins, then build the model or the dataset."""
     started = start(request, overrides)
+    answer: dict[str, Any] = {"hidden": _import(request, started), "error": None}
+    with warned(request["repo"]) as warnings:
+        try:
+            _build(started, until)
+        except Exception as error:
+            traceback.print_exc()
+            answer["error"] = describe(error, request["repo"])
+    return {**answer, "warned": warnings}
+
+
+def _import(request: dict[str, Any], started: Started) -> list[dict[str, Any]]:
+    """Import the plugins of a config; the imports that were hidden on the way."""
     plugins = list(getattr(started.args.training, "plugin", None) or [])
     entries = import_plugins(plugins, started.named("import_plugin"), request["repo"])
-    hidden = [item for entry in entries for item in entry["hidden"]]
-    answer: dict[str, Any] = {"hidden": hidden, "error": None}
-    try:
-        _build(started, until)
-    except Exception as error:
-        traceback.print_exc()
-        answer["error"] = describe(error, request["repo"])
-    return answer
+    return [item for entry in entries for item in entry["hidden"]]
 
 
 def _build(started: Started, until: str) -> None:

@@ -24,6 +24,7 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
 
     The request has `plans`: the patterns that the config's plans hold, as the static facts of the repo tell.
     """
+    used = standins.use_with_torch()
     started, model = None, None
     with steps.step("config") as data:
         started = start(request, request.get("overrides"))
@@ -44,7 +45,7 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
             data["loaders"] = signatures.loaders(cls, request["repo"])
     route: list[str] = []
     with steps.step("model.build") as data:
-        data["stand_ins"], data["route"] = standins.use_when_needed(), route
+        data["stand_ins"], data["route"] = used, route
         with _routes(started, route):
             model = _build(started)
         data["cls"] = type(model).__name__

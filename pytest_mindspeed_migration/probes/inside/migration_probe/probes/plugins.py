@@ -11,16 +11,22 @@ from ..steps import Steps
 
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
-    """Steps: `config` (parsed by the framework's loader), `plugins` (imported by the framework's own function)."""
+    """Steps: `config` (parsed by the framework's loader), `plugins` (imported by the framework's own function).
+
+    The config is parsed as it is written; overrides, such as where the model folder is, count for what plugins read of
+    it while they are imported.
+    """
     used = standins.use_with_torch()
     started = None
     with steps.step("config") as data:
-        started = start(request, request.get("overrides"))
+        started = start(request)
         data["trainer"] = f"{started.trainer_class.__module__}.{started.trainer_class.__qualname__}"
         data["plugin"] = [str(entry) for entry in getattr(started.args.training, "plugin", None) or []]
     if started is None:
         return
     with steps.step("plugins") as data:
+        if request.get("overrides"):
+            started = start(request, request["overrides"])
         import_plugin = started.named("import_plugin")
         entries = list(getattr(started.args.training, "plugin", None) or [])
         data["before"] = registered(import_plugin)

@@ -30,15 +30,15 @@ class HuggingFaceCheckpointer:
 
     @staticmethod
     def load(path: str, model: nn.Module, optimizer: Optimizer | None = None) -> dict[str, Any]:
-        """Load the weights, renamed by the model's `checkpoint_key_mapping`; what does not fit is an error."""
-        weights, mapping = {}, getattr(model, "checkpoint_key_mapping", {})
+        """Load the weights, renamed by the model's `_checkpoint_conversion_mapping`; what does not fit is an error."""
+        weights, mapping = {}, getattr(model, "_checkpoint_conversion_mapping", {})
         for file in sorted(Path(path).glob("*.safetensors")):
             for name, tensor in load_file(file).items():
                 for pattern, replacement in mapping.items():
                     name = re.sub(pattern, replacement, name)
                 weights[name] = tensor
         set_model_state_dict(model, weights, options=StateDictOptions(full_state_dict=True))
-        return {"iteration": 0}
+        return {"iteration": 0, "consumed_train_samples": 0}
 
 
 class DistributedCheckpointer:

@@ -22,6 +22,5 @@ class FeaturesApplier:
         if self.config.recompute:
             recompute_modules(model, self.config.recompute_plan)
         if self.config.enable_chunk_loss:
-            plan = self.config.chunkloss_plan
             model.enable_chunk_loss = True
-            apply_chunkloss_module(get_chunkloss_module(model, plan), plan.chunk_size)
+            apply_chunkloss_module(get_chunkloss_module(model, self.config.chunkloss_plan))

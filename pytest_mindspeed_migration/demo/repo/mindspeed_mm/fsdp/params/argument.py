@@ -20,3 +20,6 @@ class Arguments(BaseArguments):
     training: TrainingArguments
     tools: ToolsArguments = Field(default_factory=ToolsArguments)
     features: FeatureArguments = Field(default_factory=FeatureArguments)
+
+    def model_post_init(self, context) -> None:
+        self.training.compute_distributed_training(self.parallel)

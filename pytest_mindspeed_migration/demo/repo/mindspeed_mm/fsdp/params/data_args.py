@@ -1,38 +1,11 @@
 """Section `data`."""
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from mindspeed_mm.config.arguments.base_args import BaseArguments
-
-
-class BasicDataArguments(BaseArguments):
-    """What every dataset needs. Closed: the fields of one model go to a section of their own, `<model>_extra`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    dataset: str | list[str] | None = None
-    cutoff_len: int = 1024
-    max_samples: int | None = None
-
-
-class ProcessorArguments(BaseArguments):
-    """Tokenizer and image processor."""
-
-    model_name_or_path: str | None = None
-    trust_remote_code: bool = False
-    use_fast_tokenizer: bool = True
-
-
-class DatasetAttr(BaseArguments):
-    """Names of the columns and tags in the annotation file."""
-
-    messages: str = "conversations"
-    images: str | None = None
-    role_tag: str = "from"
-    content_tag: str = "value"
-    user_tag: str = "human"
-    assistant_tag: str = "gpt"
-    system_tag: str | None = "system"
+from mindspeed_mm.fsdp.data.data_utils.func_utils.convert import DataArguments as BasicDataArguments
+from mindspeed_mm.fsdp.data.data_utils.func_utils.convert import DatasetAttr
+from mindspeed_mm.fsdp.data.data_utils.func_utils.model_args import ProcessorArguments
 
 
 class DataSetArguments(BaseArguments):

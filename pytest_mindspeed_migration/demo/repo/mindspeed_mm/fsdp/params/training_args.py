@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from mindspeed_mm.config.arguments.base_args import BaseArguments
+from mindspeed_mm.fsdp.params.parallel_args import ParallelArguments
 
 
 class TrainingArguments(BaseArguments):
@@ -31,6 +32,12 @@ class TrainingArguments(BaseArguments):
     save: str | None = None
     save_interval: int = 0
     no_load_optim: bool = False
+    no_load_rng: bool = False
     no_save_optim: bool = False
     log_interval: int = 1
     plugin: list[str] = Field(default_factory=list)
+
+    def compute_distributed_training(self, parallel_args: ParallelArguments) -> None:
+        """Set `global_batch_size`: samples of one optimizer step over all ranks."""
+        replicas = parallel_args.data_parallel_size
+        self.global_batch_size = self.micro_batch_size * self.gradient_accumulation_steps * replicas

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import torch
@@ -46,12 +47,10 @@ class TrainEngine:
         self.model = model
         self.optimizer = optimizer
         self.lr_scheduler = scheduler
-        self.iteration = 0
+        self.iteration, self.consumed_train_samples = 0, 0
         self.profiler = Profiler(args.tools.profile)
-        if args.features.loss_cfg.loss_type != "raw":
-            self.model.loss_function = build_loss_func(args.features.loss_cfg.loss_type)
         if args.training.load:
-            self.iteration = self.load()
+            self.iteration, self.consumed_train_samples = self.load()
 
     def train(self) -> None:
         """Run until `train_iters`, logging and saving on the way."""
@@ -60,26 +59,39 @@ class TrainEngine:
         self.model.train()
         while self.iteration < training.train_iters:
             started = time.perf_counter()
-            loss = self.train_step(batches)
+            loss_dict = self.train_step(batches)
             grad_norm = clip_grad_norm(self.model, training.clip_grad)
             learning_rate = self.lr_scheduler.get_last_lr()[0]
             self.optimizer.step()
             self.lr_scheduler.step()
             self.optimizer.zero_grad()
+            self.consumed_train_samples += training.global_batch_size
             self.iteration += 1
             self.profiler.step()
             if self.iteration % training.log_interval == 0:
-                self.training_log(self.iteration, time.perf_counter() - started, learning_rate, loss, grad_norm)
+                seconds = time.perf_counter() - started
+                self.training_log(
+                    self.iteration, seconds, learning_rate, self.consumed_train_samples, loss_dict, grad_norm
+                )
             if training.save_interval > 0 and self.iteration % training.save_interval == 0:
                 self.save()
         self.save()
 
-    def train_step(self, batches: Iterator[dict[str, Tensor]]) -> float:
-        """Forward and backward over the accumulated micro batches; return the loss averaged over all ranks."""
+    def set_loss_func(self, batch: dict[str, Tensor]) -> None:
+        """Give the model the loss function of this batch, unless it computes its own ("raw")."""
+        features = self.args.features
+        if features.loss_cfg.loss_type == "raw":
+            return
+        chunk_size = features.chunkloss_plan.chunk_size if features.enable_chunk_loss else None
+        self.model.loss_function = build_loss_func(features.loss_cfg.loss_type, chunk_size=chunk_size, **batch)
+
+    def train_step(self, batches: Iterator[dict[str, Tensor]]) -> dict[str, float]:
+        """Forward and backward over the accumulated micro batches; return the losses averaged over all ranks."""
         steps = self.args.training.gradient_accumulation_steps
         total = None
         for step in range(steps):
             batch = move_to_device(next(batches), get_dtype(self.args.parallel.fsdp_plan.param_dtype))
+            self.set_loss_func(batch)
             self.model.set_requires_gradient_sync(step == steps - 1)
             output = self.model(**batch, use_cache=False)
             loss = output.loss / steps
@@ -87,30 +99,48 @@ class TrainEngine:
             total = loss.detach() if total is None else total + loss.detach()
         state = get_parallel_state()
         dist.all_reduce(total, group=state.get_dp_group())
-        return total.item() / state.data_parallel_size
+        return {"loss": total.item() / state.data_parallel_size}
 
     def training_log(
-        self, iteration: int, seconds: float, learning_rate: float, loss: float, grad_norm: Tensor
+        self,
+        iteration: int,
+        seconds: float,
+        learning_rate: float,
+        consumed_train_samples: int,
+        loss_dict: dict[str, float],
+        grad_norm: Tensor | None,
     ) -> None:
-        """Print one line about a step."""
+        """Print one line about a step, which starts with the iteration and ends each field with a bar."""
         training = self.args.training
-        batch = (
-            training.micro_batch_size * training.gradient_accumulation_steps * get_parallel_state().data_parallel_size
-        )
-        print_rank(
-            logger.info,
-            f"iteration {iteration}/{training.train_iters} | {seconds * 1000:.1f} ms | lr {learning_rate:.3e} | "
-            f"global batch size {batch} | loss {loss:.6f} | grad norm {grad_norm.item():.4f}",
-        )
+        fields = [
+            f"iteration {iteration:8d}/{training.train_iters:8d}",
+            f"consumed samples: {consumed_train_samples:12d}",
+            f"elapsed time per iteration (ms): {seconds * 1000:.1f}",
+            f"learning rate: {learning_rate:.6E}",
+            f"global batch size: {training.global_batch_size:5d}",
+            *(f"{name}: {value:.6E}" for name, value in loss_dict.items()),
+        ]
+        if grad_norm is not None:
+            fields.append(f"grad norm: {grad_norm.item():.3f}")
+        print_rank(logger.info, f" [{datetime.now():%Y-%m-%d %H:%M:%S}] {' | '.join(fields)} |")
 
-    def load(self) -> int:
-        """Restore `training.load` and return the iteration it stands at."""
+    def load(self) -> tuple[int, int]:
+        """Restore `training.load`; return the iteration it stands at and the samples it has seen.
+
+        Raises:
+            ValueError: a Hugging Face folder, which has weights only, while optimizer or random state are wanted.
+        """
         training = self.args.training
         load_format = detect_format(training.load) if training.load_format == "auto" else training.load_format
+        if load_format == "hf" and not (training.no_load_optim and training.no_load_rng):
+            raise ValueError(
+                f"training.load {training.load} holds weights only: set training.no_load_optim and "
+                "training.no_load_rng to true."
+            )
         state = _CHECKPOINTERS[load_format].load(
             training.load, self.model, None if training.no_load_optim else self.optimizer
         )
-        return state["iteration"]
+        return state["iteration"], state["consumed_train_samples"]
 
     def save(self) -> None:
         """Write a checkpoint, when `training.save` names a folder."""
@@ -119,5 +149,6 @@ class TrainEngine:
             return
         path = Path(training.save) / f"iter_{self.iteration:07d}"
         optimizer = None if training.no_save_optim else self.optimizer
-        DistributedCheckpointer.save(str(path), self.model, optimizer, {"iteration": self.iteration})
+        state = {"iteration": self.iteration, "consumed_train_samples": self.consumed_train_samples}
+        DistributedCheckpointer.save(str(path), self.model, optimizer, state)
         torch.distributed.barrier()

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from collections.abc import Callable
 
 
@@ -12,5 +13,7 @@ def print_rank(log: Callable[[str], object], message: str, rank: int = 0) -> Non
 
 
 def set_log_level(level: int = logging.INFO) -> None:
-    """Send log records of this process to standard error."""
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    """Send log records of this process to standard output, each with its rank."""
+    ranks = f"Rank {os.environ.get('RANK', '0')} | Local Rank {os.environ.get('LOCAL_RANK', '0')}"
+    form = f"[{ranks}] %(asctime)s %(levelname)s [%(name)s:%(lineno)d] => %(message)s"
+    logging.basicConfig(level=level, format=form, stream=sys.stdout)

@@ -6,19 +6,9 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from mindspeed_mm.fsdp.loss.loss_func import IGNORE_INDEX
+from mindspeed_mm.fsdp.data.data_utils.func_utils.convert import IGNORE_INDEX
 
 PAD_VALUES = {"input_ids": 0, "attention_mask": 0, "labels": IGNORE_INDEX}
-
-
-def pad_batch(samples: list[dict[str, Tensor]], pad_values: dict[str, int], multiple: int = 1) -> dict[str, Tensor]:
-    """Pad the named one-dimensional fields on the right to one length, a multiple of `multiple`, and stack them."""
-    batch = {}
-    for name, value in pad_values.items():
-        rows = pad_sequence([sample[name] for sample in samples], batch_first=True, padding_value=value)
-        missing = -rows.shape[1] % multiple
-        batch[name] = torch.nn.functional.pad(rows, (0, missing), value=value)
-    return batch
 
 
 class DataCollatorForPaddedText:
@@ -34,7 +24,12 @@ class DataCollatorForPaddedText:
 
     def __call__(self, samples: list[dict[str, Tensor]]) -> dict[str, Tensor]:
         """Return the batch."""
-        return pad_batch(samples, PAD_VALUES, self.pad_to_multiple_of)
+        batch = {}
+        for name, value in PAD_VALUES.items():
+            rows = pad_sequence([sample[name] for sample in samples], batch_first=True, padding_value=value)
+            missing = -rows.shape[1] % self.pad_to_multiple_of
+            batch[name] = torch.nn.functional.pad(rows, (0, missing), value=value)
+        return batch
 
 
 DATA_COLLATOR = {

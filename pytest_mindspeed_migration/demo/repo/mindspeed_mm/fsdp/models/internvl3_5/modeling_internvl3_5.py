@@ -19,15 +19,16 @@ class InternVL35ForTraining(InternVLPreTrainedModel):
     collectives of its shards need, and contributes nothing.
 
     Attributes:
-        checkpoint_key_mapping: from weight names of published checkpoints to module names. Transformers renames them
-            for its own classes only: without this the output projection would silently stay random.
+        _checkpoint_conversion_mapping: from weight names of published checkpoints to module names, under the name that
+            the framework's checkpoint loader reads. Transformers renames weights for its own classes only: without
+            this the output projection would silently stay random.
     """
 
-    checkpoint_key_mapping: ClassVar[dict[str, str]] = {
-        r"^language_model\.model(?=\.)": "model.language_model",
-        r"^language_model\.lm_head(?=\.)": "lm_head",
-        r"^vision_tower(?=\.)": "model.vision_tower",
-        r"^multi_modal_projector(?=\.)": "model.multi_modal_projector",
+    _checkpoint_conversion_mapping: ClassVar[dict[str, str]] = {
+        "^language_model.model": "model.language_model",
+        "^language_model.lm_head": "lm_head",
+        "^vision_tower": "model.vision_tower",
+        "^multi_modal_projector": "model.multi_modal_projector",
     }
 
     _tied_weights_keys: ClassVar[dict[str, str]] = {"lm_head.weight": "model.language_model.embed_tokens.weight"}
@@ -37,6 +38,22 @@ class InternVL35ForTraining(InternVLPreTrainedModel):
         self.model = InternVLModel(config)
         self.lm_head = nn.Linear(config.text_config.hidden_size, config.text_config.vocab_size, bias=False)
         self.post_init()
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The token embedding; Transformers 4 does not find it below two models."""
+        return self.model.language_model.get_input_embeddings()
+
+    def set_input_embeddings(self, value: nn.Embedding) -> None:
+        """Replace the token embedding."""
+        self.model.language_model.set_input_embeddings(value)
+
+    def get_output_embeddings(self) -> nn.Linear:
+        """The output projection, which the framework ties to the token embedding where the config asks for it."""
+        return self.lm_head
+
+    def set_output_embeddings(self, value: nn.Linear) -> None:
+        """Replace the output projection."""
+        self.lm_head = value
 
     @classmethod
     def overwrite_transformer_config(cls, config, model_args, feature_args):
@@ -52,7 +69,7 @@ class InternVL35ForTraining(InternVLPreTrainedModel):
         path = path_or_section
         if isinstance(path_or_section, ModelArguments):
             path, config = path_or_section.model_name_or_path, cls._config_of(path_or_section)
-        options.setdefault("key_mapping", cls.checkpoint_key_mapping)
+        options.setdefault("key_mapping", cls._checkpoint_conversion_mapping)
         return super().from_pretrained(path, *args, config=config, **options)
 
     @classmethod
@@ -102,7 +119,7 @@ class InternVL35ForTraining(InternVLPreTrainedModel):
         )
         hidden = outputs.last_hidden_state
         if labels is not None and getattr(self, "enable_chunk_loss", False):
-            return InternVLCausalLMOutputWithPast(loss=self.lm_head(hidden, labels))
+            return InternVLCausalLMOutputWithPast(loss=self.lm_head(hidden, self.loss_function))
         logits = self.lm_head(hidden)
         loss = None
         if labels is not None:
@@ -116,7 +133,9 @@ class InternVL35ForTraining(InternVLPreTrainedModel):
             pixel_values=pixel_values,
             vision_feature_layer=self.config.vision_feature_layer,
             vision_feature_select_strategy=self.config.vision_feature_select_strategy,
-        ).pooler_output
+        )
+        # Transformers 4 returns the features themselves, Transformers 5 an output that holds them.
+        features = getattr(features, "pooler_output", features)
         features = features.to(inputs_embeds.dtype)
         blank = features.sum() * 0.0
         if image_flags is not None:

@@ -10,17 +10,17 @@ from torch import Tensor
 from torch.utils.data import Dataset
 from transformers import AutoConfig, AutoTokenizer
 
-from mindspeed_mm.fsdp.data.dataloader.data_collator import pad_batch
+from mindspeed_mm.fsdp.data.data_utils.func_utils.convert import IGNORE_INDEX, DataArguments, DatasetAttr
+from mindspeed_mm.fsdp.data.data_utils.func_utils.model_args import ProcessorArguments
 from mindspeed_mm.fsdp.data.datasets.internvl3_5.arguments import InternVLExtraArguments
+from mindspeed_mm.fsdp.data.datasets.internvl3_5.padding import pad_batch
 from mindspeed_mm.fsdp.data.datasets.internvl3_5.tiling import split_into_tiles
-from mindspeed_mm.fsdp.loss.loss_func import IGNORE_INDEX
 from mindspeed_mm.fsdp.models.internvl3_5.special_tokens import (
     IMG_CONTEXT_TOKEN,
     IMG_END_TOKEN,
     IMG_START_TOKEN,
     num_image_token,
 )
-from mindspeed_mm.fsdp.params.data_args import BasicDataArguments, DatasetAttr, ProcessorArguments
 from mindspeed_mm.fsdp.utils.register import data_register
 
 IMAGE_PLACEHOLDER = "<image>"
@@ -31,7 +31,7 @@ class InternVL35Dataset(Dataset):
     """A list of conversations, each with any number of images.
 
     Args:
-        basic_param: annotation files and lengths; see BasicDataArguments.
+        basic_param: annotation files and lengths; see DataArguments.
         preprocess_param: where tokenizer and model config are; see ProcessorArguments.
         dataset_param: the whole section, for `attr` and `internvl3_5_extra`.
 
@@ -41,7 +41,7 @@ class InternVL35Dataset(Dataset):
     """
 
     def __init__(self, basic_param: dict[str, Any], preprocess_param: dict[str, Any], dataset_param: dict[str, Any]):
-        self.basic = BasicDataArguments(**basic_param)
+        self.basic = DataArguments(**basic_param)
         self.attr = DatasetAttr(**dataset_param["attr"])
         self.extra = InternVLExtraArguments(**(dataset_param.get("internvl3_5_extra") or {}))
         processor = ProcessorArguments(**preprocess_param)

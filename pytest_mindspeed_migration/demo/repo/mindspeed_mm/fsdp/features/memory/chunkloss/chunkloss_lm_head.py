@@ -1,10 +1,11 @@
-"""Loss without the logits of a whole batch in memory: projection and cross entropy chunk by chunk."""
+"""Loss without the logits of a whole batch in memory: the output projection calls the loss function itself."""
 
 import types
+from collections.abc import Callable
 
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 
-from mindspeed_mm.fsdp.loss.loss_func import chunked_lm_loss
 from mindspeed_mm.fsdp.params.feature_args import ChunkLossPlanConfig
 from mindspeed_mm.fsdp.utils.str_match import module_name_match
 
@@ -17,10 +18,16 @@ def get_chunkloss_module(model: nn.Module, plan: ChunkLossPlanConfig) -> nn.Line
     return found[0]
 
 
-def apply_chunkloss_module(module: nn.Linear, chunk_size: int) -> None:
-    """Make `module(hidden_states, labels)` return the loss in place of logits."""
+def apply_chunkloss_module(module: nn.Linear) -> None:
+    """Make `module(hidden_states, loss_func)` return the loss in place of logits."""
 
-    def forward(self: nn.Linear, hidden_states: Tensor, labels: Tensor) -> Tensor:
-        return chunked_lm_loss(hidden_states, self.weight, self.bias, labels, chunk_size)
+    def forward(
+        self: nn.Linear, hidden_states: Tensor, loss_func: Callable[..., Tensor], labels: Tensor | None = None
+    ) -> Tensor:
+        return loss_func(hidden_states, _local(self.weight), _local(self.bias), labels)
 
     module.forward = types.MethodType(forward, module)
+
+
+def _local(parameter: Tensor | None) -> Tensor | None:
+    return parameter.to_local() if isinstance(parameter, DTensor) else parameter

@@ -1,6 +1,6 @@
 """Write the tiny InternVL3.5 checkpoint and the sample data that the example configuration names.
 
-    python tools/make_tiny_assets.py [--root FOLDER] [--no-weights]
+    python examples/internvl3_5/make_tiny_assets.py [--root FOLDER] [--no-weights]
 
 Everything is made on the spot: nothing is downloaded.
 """
@@ -59,11 +59,20 @@ def make_config(tokenizer: PreTrainedTokenizerFast) -> InternVLConfig:
     )
 
 
+def write_tokenizer_config(path: Path) -> None:
+    """Name the class as published checkpoints do: the one that Transformers 5 writes is unknown to Transformers 4."""
+    values = json.loads(path.read_text(encoding="utf-8"))
+    values.pop("backend", None)
+    values["tokenizer_class"] = "PreTrainedTokenizerFast"
+    path.write_text(json.dumps(values, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
 def make_checkpoint(folder: Path, weights: bool) -> None:
     """Write config and tokenizer, and random weights when asked for."""
     tokenizer = make_tokenizer()
     config = make_config(tokenizer)
     tokenizer.save_pretrained(folder)
+    write_tokenizer_config(folder / "tokenizer_config.json")
     config.save_pretrained(folder)
     if weights:
         torch.manual_seed(0)
@@ -91,7 +100,7 @@ def make_data(folder: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     parser.add_argument("--no-weights", action="store_true")
     options = parser.parse_args()
     make_checkpoint(options.root / "ckpt/hf_path/InternVL3_5-tiny", weights=not options.no_weights)

@@ -1,0 +1,1 @@
+"""What datasets share."""

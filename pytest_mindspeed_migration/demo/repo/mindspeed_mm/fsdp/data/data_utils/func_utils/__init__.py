@@ -1,0 +1,1 @@
+"""Arguments and constants of reading conversations."""
