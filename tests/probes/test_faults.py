@@ -203,6 +203,6 @@ def test_the_recorded_command_is_quoted_for_a_shell(tmp_path: Path) -> None:
 
 
 def test_the_recorded_command_holds_no_secret_however_it_is_quoted() -> None:
-    shown = {"DB_PASSWORD": "hun'ter2 \"x\" y", "HF_TOKEN": "hf_abcdefghijklmnopqrst", "RANK": "0"}
+    shown = {"DB_PASSWORD": 'hun\'ter2 "x" y', "HF_TOKEN": "hf_abcdefghijklmnopqrst", "RANK": "0"}
     command = by_hand(Interpreter("python", {}, shown, {}), "model.json")
     assert shlex.split(command)[:4] == ["env", "DB_PASSWORD=***", "HF_TOKEN=***", "RANK=0"]
