@@ -41,6 +41,7 @@ def begin(options: Options, base: Path, collect_only: bool) -> Begun:
     repo = None if options.facts is not None else target_repo.repo_path(options)
     if repo is None or options.level == "static":
         return Begun(settings.reach(options, None))
+    repo = repo.resolve()  # as Python and the system name its files: what is in the checkout is known by its path
     manifest = target_repo.read_manifest(options)
     interpreter = settings.interpreter_of(options, manifest, repo, RepoFacts().package)
     levels = settings.reach(options, interpreter)

@@ -121,7 +121,9 @@ class _Conversation:
             if not readable:
                 continue
             part = self._receive()
-            if not part:
+            if not part:  # whoever would tell how the probe ended has ended before it
+                if self._child is not None:
+                    self.outcome = "lost"
                 return
             *lines, pending = (pending + part).split(b"\n")
             for line in lines:

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from fake_framework import FakeRepo
 
+from pytest_mindspeed_migration.checks.cpu.steps import ended
+from pytest_mindspeed_migration.messages import text
 from pytest_mindspeed_migration.probes.client import by_hand
 from pytest_mindspeed_migration.probes.limits import session_processes
 from pytest_mindspeed_migration.probes.warm import Interpreter
@@ -218,3 +220,12 @@ def test_the_recorded_command_holds_no_secret_however_it_is_quoted() -> None:
     shown = {"DB_PASSWORD": 'hun\'ter2 "x" y', "HF_TOKEN": "hf_abcdefghijklmnopqrst", "RANK": "0"}
     command = by_hand(Interpreter("python", {}, shown, {}), "model.json")
     assert shlex.split(command)[:4] == ["env", "DB_PASSWORD=***", "HF_TOKEN=***", "RANK=0"]
+
+
+def test_a_probe_whose_interpreter_is_killed_is_lost_and_not_called_never_started(repo: FakeRepo) -> None:
+    repo.fault("import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)")
+    with repo.interpreter() as runner:
+        facts = runner.run()
+    assert (facts.outcome, facts.open_step) == ("lost", "config")
+    how = ended(facts, "the config").args["how"]
+    assert "was killed" in text(how["key"], how["args"])

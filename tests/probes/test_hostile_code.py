@@ -12,6 +12,7 @@ import pytest
 from fake_framework import FakeRepo
 
 from pytest_mindspeed_migration.facts.runtime import ProbeFacts
+from pytest_mindspeed_migration.probes.inside.migration_probe.rows import first_rows, write_rows
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="level cpu needs fork")
 
@@ -83,3 +84,10 @@ def test_an_isolated_call_answers_whatever_the_target_did_to_signals_and_process
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "{'value': 'parent'}\n"
+
+
+def test_rows_that_are_no_utf_8_are_copied_as_they_are(tmp_path: Path) -> None:
+    rows = [{"text": "cut \ud83d emoji, é", "number": 1}]
+    for array in (True, False):
+        path = write_rows(rows, str(tmp_path / "rows.json"), array)
+        assert list(first_rows(path, 8)) == rows
