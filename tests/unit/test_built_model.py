@@ -215,6 +215,14 @@ def test_a_folder_without_a_tokenizer_is_named() -> None:
     assert said(shown.judge("model.special_tokens")) == [("error", "cpu.raised", None)]
 
 
+def test_a_model_that_is_one_file_says_nothing_of_its_tokenizer() -> None:
+    shown = Shown("qwen3_vl_moe")
+    shown.data("model.folder")["tokenizer"].update(path="/models/llm.pt", exists=False, file=True, tokenizer=[])
+    with pytest.raises(NothingToJudge) as idle:
+        shown.judge("model.special_tokens")
+    assert idle.value.key == "tokens.no_folder"
+
+
 def test_a_key_of_another_module_that_ends_alike_is_not_suggested() -> None:
     name, key = "model.layers.{*}.mlp.experts.{*}.up_proj.weight", "vocoder.layers.{*}.mlp.up_proj.weight"
     shown = _checkpoint(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...findings import Finding, Level
-from ..registry import check
+from ..registry import NothingToJudge, check
 from ..view import TargetView
 from .model_build import PROBE, step_of
 from .steps import data_of, failure
@@ -23,6 +23,8 @@ def token_ids_agree(view: TargetView) -> list[Finding]:
     """Ids of the config are those of the tokenizer, and the embedding has a row for each of the tokenizer's tokens."""
     step = step_of(view, "model.tokenizer")
     folder = data_of(view, PROBE, "model.folder")["tokenizer"]
+    if folder["file"]:
+        raise NothingToJudge("tokens.no_folder", path=folder["path"])
     if not folder["tokenizer"]:  # Transformers 5 makes an empty tokenizer from the config then
         args = {"folder": folder["path"]}
         return [Finding("tokens.no_tokenizer", args, yaml_path=_TOKENIZER_KEY, value=folder["path"])]

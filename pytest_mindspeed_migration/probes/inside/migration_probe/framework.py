@@ -106,6 +106,17 @@ def write_config(request: dict[str, Any], overrides: dict[str, Any]) -> str:
     return written
 
 
+def configured(request: dict[str, Any], dotted: str) -> Any:
+    """A value of the target's YAML as it is written, by its dotted path; None where it has none."""
+    import yaml
+
+    with open(os.path.join(request["repo"], request["config"]), encoding="utf-8") as stream:
+        found: Any = yaml.safe_load(stream)
+    for name in dotted.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
 def _remove(data: dict[str, Any], dotted: str) -> None:
     *parents, last = dotted.split(".")
     for name in parents:

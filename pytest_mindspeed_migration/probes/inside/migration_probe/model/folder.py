@@ -14,15 +14,16 @@ def described(path: Any) -> dict[str, Any]:
     """What a folder holds.
 
     Returns:
-        `path`, `exists`, `config` (None when it can be read; else what is wrong with config.json, "missing" when it is
-        not there) and `tokenizer` (the tokenizer files there).
+        `path`, `exists`, `file` (whether the path is that of a file), `config` (None when it can be read; else what is
+        wrong with config.json, "missing" when it is not there) and `tokenizer` (the tokenizer files there).
     """
     text = str(path or "")
     if not text or not os.path.isdir(text):
-        return {"path": text, "exists": False, "config": "missing", "tokenizer": []}
+        return {"path": text, "exists": False, "file": os.path.isfile(text), "config": "missing", "tokenizer": []}
     return {
         "path": text,
         "exists": True,
+        "file": False,
         "config": _problem(os.path.join(text, CONFIG)),
         "tokenizer": [name for name in TOKENIZER if os.path.isfile(os.path.join(text, name))],
     }

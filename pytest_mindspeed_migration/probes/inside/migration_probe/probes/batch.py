@@ -11,7 +11,7 @@ from ..assembly import SHARDING, Assembly, uninitialised_is_nan, use_one_process
 from ..batches import alignment, describe_fields, label_facts, media_tokens, merge_size, tile_length
 from ..data_parts import build_dataset, build_loader, first_samples, inner, length_of
 from ..describe import relative
-from ..framework import Started, start
+from ..framework import Started, configured, start
 from ..loaded_once import load_once
 from ..row_facts import row_facts, tag_facts
 from ..rows import folders, media_of, open_media, write_rows
@@ -146,7 +146,7 @@ class _Run:
             data["not_loaded"] = not_loaded(model, checkpoint)
             self._fresh = built_with_storage(model)
             data["storage"] = storage_facts(model, self._fresh)
-            if self._configured("training.init_model_with_meta_device") is True:
+            if configured(self._request, "training.init_model_with_meta_device") is True:
                 fill(model, checkpoint, self._fresh)  # such a training does not load by from_pretrained
         if model is not None:
             self._assembly.trainer.model = model
@@ -156,20 +156,11 @@ class _Run:
 
     def materialise(self) -> None:
         with self._steps.step("materialise") as data:
-            data["load"] = bool(self._configured("training.load"))
+            data["load"] = bool(configured(self._request, "training.load"))
             with uninitialised_is_nan():
                 model = self._assembly.initialised_model()
             data.update(storage_facts(model, self._fresh))
             data["stand_ins"] = self._stand_ins()
-
-    def _configured(self, path: str) -> Any:
-        import yaml
-
-        with open(os.path.join(self._request["repo"], self._request["config"]), encoding="utf-8") as stream:
-            found: Any = yaml.safe_load(stream)
-        for name in path.split("."):
-            found = found.get(name) if isinstance(found, dict) else None
-        return found
 
     def read_data(self) -> None:
         with self._steps.step("dataset") as data:

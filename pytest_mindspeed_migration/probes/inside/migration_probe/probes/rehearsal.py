@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from typing import Any
 
 from ..distributed import Launch
-from ..framework import DEFAULT_TRAINER, REMOVED, write_config
+from ..framework import DEFAULT_TRAINER, REMOVED, configured, write_config
 from ..shrink import folder_with_every_expert
 from ..small_run import few_rows, sizes_for, small_model
 from ..steps import Steps
@@ -22,17 +23,18 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     """
     request = {**request, "trainer": request.get("trainer") or DEFAULT_TRAINER}
     overrides = dict(request["overrides"])
+    folder = ""
     if request["launch"]["small"]:
         made = shrunk(dict(request), steps)  # whose overrides become those of one process
-        folder = made[1] if made is not None else None
-        if folder is None:
+        if made is None or made[1] is None:
             return
+        folder = made[1]
         if request["launch"]["every_expert"]:
             folder, _ = folder_with_every_expert(folder)
         overrides.update(small_model(request, overrides, folder))
     with steps.step("train") as data:
         if request["launch"]["small"]:
-            overrides = _small(request, overrides)
+            overrides = _small(request, overrides, folder)
         data["overrides"] = [*request.get("override_notes", []), *_shown(request["overrides"], overrides)]
         out = tempfile.mkdtemp(prefix="ranks-", dir=request["work"])
         launch = Launch(request, write_config(request, overrides), out)
@@ -43,12 +45,25 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
             print(f"==== rank {rank['rank']} ====\n{printed}", flush=True)
 
 
-def _small(request: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
-    """Few rows, sizes that the ranks can have, and no checkpoint read or written."""
+def _small(request: dict[str, Any], overrides: dict[str, Any], folder: str) -> dict[str, Any]:
+    """Few rows, sizes that the ranks can have, and no checkpoint read or written but the small one."""
     nproc = request["launch"]["nproc"]
     rows, _, _ = few_rows(request, overrides, _ROWS_A_RANK * nproc)
     sized = sizes_for(request, {**overrides, **rows}, nproc)
-    return {**sized, "training.load": REMOVED, "training.save": REMOVED}
+    return {**sized, **_loaded(request, folder), "training.save": REMOVED}
+
+
+def _loaded(request: dict[str, Any], folder: str) -> dict[str, Any]:
+    """Instead of the checkpoint that the config loads the small one, where this generation reads such a folder.
+
+    A model may leave to the checkpoint what its own initialisation does not fill.
+    """
+    package = request["trainer"].split("/")[0]
+    reader = os.path.join(request["repo"], package, "fsdp", "checkpoint", "hf_checkpointer.py")
+    if not configured(request, "training.load") or not os.path.exists(reader):
+        return {"training.load": REMOVED}
+    weights_only = {f"training.no_load_{part}": True for part in ("optim", "rng")}
+    return {"training.load": folder, "training.load_format": "hf", **weights_only}
 
 
 def _shown(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
