@@ -21,7 +21,7 @@ NEEDS = ("config",)
 STATES = ("config", "model_id", "dataset_type", "plugins", "scripts", "apply_modules")
 
 _REQUIRED = ("id", "title", "owner", "gate", "severity", "levels", "proves", "why", "fix")
-_OPTIONAL = ("requires", "symptoms", "needs", "states", "subjects")
+_OPTIONAL = ("requires", "symptoms", "needs", "states", "subjects", "distributed")
 
 
 class CatalogueError(ValueError):
@@ -47,6 +47,7 @@ class Contract:
         needs: facts without which a static judgement says nothing; "config" is a YAML that could be read.
         states: facts of the target that a generated test writes down literally and that have to stay true.
         subjects: what it is judged on: migration targets, the pseudo-target `framework`, or both.
+        distributed: whether judging it starts several ranks.
         symptoms: ids in `contracts/errors/*.yaml`.
         fix: what to do, by language.
     """
@@ -65,6 +66,7 @@ class Contract:
     states: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ("target",)
     symptoms: tuple[str, ...] = ()
+    distributed: bool = False
 
     @property
     def area(self) -> str:
@@ -203,4 +205,5 @@ def _contract(entry: dict[str, Any], area: str, file: str) -> Contract:
         states=tuple(entry.get("states", ())),
         subjects=tuple(entry.get("subjects", ("target",))),
         symptoms=tuple(entry.get("symptoms", ())),
+        distributed=bool(entry.get("distributed", False)),
     )

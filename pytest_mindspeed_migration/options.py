@@ -254,7 +254,7 @@ class _Values:
         value = self.given(name)
         if value is None:
             return None
-        if not str(value).isdigit() or int(value) < 1:
+        if not str(value).isdecimal() or int(value) < 1:
             raise UsageProblem("usage.count", option=f"--migrate-{name}", value=str(value))
         return int(value)
 

@@ -66,7 +66,7 @@ def activate(config: pytest.Config) -> None:
             try:
                 if not controller.prepare():
                     return
-            except UsageProblem:
+            except BaseException:
                 controller.discard()
                 raise
     except UsageProblem as problem:
@@ -198,7 +198,7 @@ class Session:
             elif contract := self.contract_of(item.name):
                 for level in contract.levels:
                     item.add_marker(level)
-                if contract.gate == "distributed_e2e":
+                if contract.distributed:
                     item.add_marker("distributed")
         if dropped:
             config.hook.pytest_deselected(items=dropped)

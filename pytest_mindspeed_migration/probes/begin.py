@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .. import target_repo
 from ..errors import UsageProblem
 from ..facts.target import RepoFacts
+from ..messages import text
 from . import settings
 
 if TYPE_CHECKING:
@@ -49,12 +50,19 @@ def begin(options: Options, base: Path, collect_only: bool) -> Begun:
     from .training_request import Training
     from .warm import InterpreterError, WarmInterpreter
 
-    warm = WarmInterpreter(interpreter)
+    try:
+        warm = WarmInterpreter(interpreter)
+    except OSError as error:
+        raise UsageProblem("usage.cannot_write", path=error.filename or "TMPDIR", error=error.strerror) from error
     try:
         warm.start()
     except InterpreterError as error:
         warm.stop()
-        raise UsageProblem("usage.no_torch", python=interpreter.python, problem=str(error)) from error
+        problem = error.said or text("cpu.how_exited", {"code": error.code}, options.lang)
+        raise UsageProblem("usage.no_torch", python=interpreter.python, problem=problem) from error
+    except BaseException:
+        warm.stop()
+        raise
     run = ProbeRun(
         interpreter=interpreter,
         limits=settings.limits_of(options),

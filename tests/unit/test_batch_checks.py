@@ -168,6 +168,7 @@ def _text_only(in_data: bool) -> Change:
         ("data.sample_schema", _in("rows", "files", 0, "rows", value=0), "batch.no_rows"),
         ("data.sample_schema", _in("rows", "attr", "messages", value="conversation"), "batch.column_missing"),
         ("data.sample_schema", _in("rows", "files", 0, "fields", 1, value=["images"]), "batch.column_missing_in_rows"),
+        ("data.sample_schema", _in("rows", "files", 0, "types", 3, "messages", value="int"), "batch.column_type"),
         ("data.sample_schema", _in("rows", "attr", "role_tag", value="from"), "batch.tag_missing"),
         ("data.sample_schema", _in("rows", "tags", 0, "roles", value=["narrator"]), "batch.role_unknown"),
         ("data.sample_schema", _in("rows", "media", 0, "path", value=None), "batch.media_missing"),
@@ -200,6 +201,7 @@ def test_one_thing_wrong_is_an_error(contract: str, change: Change, message: str
     ("contract", "change", "message"),
     [
         ("model.from_config", _put("materialise", uninitialised={"a": 1}, load=True), "batch.uninitialised"),
+        ("model.forward_loss", _put("backward", beside={"layers.*.gate.bias": 3}), "batch.gradient_beside"),
         ("model.forward_loss", _put("backward", idle={"audio.*": 3}), "batch.gradient_idle"),
         ("model.forward_loss", _text_only(in_data=False), "batch.text_only"),
         ("model.forward_inputs", _put("forward", dropped=["meta"]), "batch.dropped"),
@@ -208,6 +210,15 @@ def test_one_thing_wrong_is_an_error(contract: str, change: Change, message: str
 def test_what_may_be_meant_is_a_note(contract: str, change: Change, message: str) -> None:
     found = [one for one in _findings(contract, change) if one.message == message]
     assert [one.severity for one in found] == ["note"]
+
+
+def test_what_a_route_that_the_config_does_not_take_does_not_load_is_a_note_unless_it_is_most() -> None:
+    def judged(count: int, on_meta: bool) -> list[str]:
+        lost = _put("from_pretrained", not_loaded=[f"experts.{number}" for number in range(count)], tensors=10)
+        found = _findings("model.from_pretrained", lost, on_meta)
+        return [one.severity for one in found if one.message == "batch.not_loaded"]
+
+    assert [judged(4, True), judged(4, False), judged(6, True)] == [["note"], ["error"], ["error"]]
 
 
 def test_what_a_route_that_the_config_does_not_take_leaves_empty_is_a_note() -> None:
@@ -295,6 +306,14 @@ def test_what_comes_after_a_failure_is_blocked_by_whoever_judges_it(contract: st
     with pytest.raises(registry.Blocked) as raised:
         registry.judge(contract, _view(facts), "cpu")
     assert raised.value.contracts == (blocker,)
+
+
+def test_a_form_of_the_path_that_the_schema_refuses_is_not_judged() -> None:
+    facts = _recorded()
+    _put("other_form", refused="ConfigValidationError: dataset_dir: Input should be a valid string")(facts.steps)
+    with pytest.raises(registry.NothingToJudge) as raised:
+        registry.judge("data.path_types", _view(facts), "cpu")
+    assert raised.value.key == "batch.form_refused"
 
 
 def test_the_field_table_has_a_row_for_each_field_and_all_its_cells() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ...facts.runtime import StepFacts
@@ -9,7 +10,7 @@ from ...findings import Finding, Level, near
 from ..registry import NothingToJudge, check
 from ..view import TargetView
 from .batch_steps import PROBE, listed, passed_step, step_of
-from .steps import failure
+from .steps import failure, first_line
 
 _MEDIA = ("images", "videos", "audios")
 _ATTR = "data.dataset_param.attr"
@@ -30,6 +31,7 @@ def rows_fit_the_mapping(view: TargetView) -> list[Finding]:
         if not file["rows"]:
             found.append(Finding("batch.no_rows", {"file": file["file"]}))
         found += _columns(view, file, step.data["attr"])
+        found += _types(view, file, step.data["attr"])
     return [*found, *_tags(view, step.data), *_media_files(step.data)]
 
 
@@ -41,6 +43,8 @@ def text_and_list(view: TargetView) -> list[Finding]:
         raise NothingToJudge("batch.no_data_file")
     step = step_of(view, "other_form")
     form = {"text": "str", "list": "list[str]"}[step.data.get("form") or "list"]
+    if "refused" in step.data:
+        raise NothingToJudge("batch.form_refused", form=form, why=first_line(step.data["refused"]))
     found = failure(view, PROBE, step, f"build_mm_dataset ({form})")
     if found or None in (step.data["length"], config["length"]) or config["form"] != "text":
         return found
@@ -181,10 +185,8 @@ def _rows(shape: list[int]) -> int:
 
 def _columns(view: TargetView, file: dict[str, Any], attr: dict[str, Any]) -> list[Finding]:
     """Columns that the mapping names: every row has those of text, some row has those of media."""
-    columns = {key: name for key, name in attr.items() if isinstance(name, str) and not key.endswith("_tag")}
-    columns.pop("formatting", None)
     found = []
-    for key, name in columns.items():
+    for key, name in _mapped(attr).items():
         without = [
             number
             for number, fields in enumerate(file["fields"])
@@ -205,6 +207,42 @@ def _columns(view: TargetView, file: dict[str, Any], attr: dict[str, Any]) -> li
                 value=name,
                 suggestion=near(name, known),
                 severity="note" if key in _MEDIA and known else "error",
+            )
+        )
+    return found
+
+
+def _mapped(attr: dict[str, Any]) -> dict[str, str]:
+    """Columns by the key of the mapping that names them."""
+    named = {key: name for key, name in attr.items() if isinstance(name, str) and not key.endswith("_tag")}
+    named.pop("formatting", None)
+    return named
+
+
+def _types(view: TargetView, file: dict[str, Any], attr: dict[str, Any]) -> list[Finding]:
+    """Rows whose value in a mapped column is of another type than in most rows."""
+    found = []
+    for key, name in _mapped(attr).items():
+        kinds = Counter(types[name] for types in file["types"] if name in types)
+        if len(kinds) < 2:
+            continue
+        usual = kinds.most_common(1)[0][0]
+        odd = [number for number, types in enumerate(file["types"]) if types.get(name, usual) != usual]
+        args = {
+            "column": name,
+            "rows": listed(map(str, odd)),
+            "file": file["file"],
+            "type": file["types"][odd[0]][name],
+        }
+        found.append(
+            Finding(
+                "batch.column_type",
+                {**args, "usual": usual},
+                path=view.target.config,
+                line=view.config.line_of(f"{_ATTR}.{key}") if view.config else None,
+                yaml_path=f"{_ATTR}.{key}",
+                value=name,
+                severity="error" if key == "messages" else "note",
             )
         )
     return found

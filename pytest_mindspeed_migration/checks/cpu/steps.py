@@ -101,13 +101,19 @@ def ended(probe: ProbeFacts, what: str) -> Finding:
         "signalled": ("cpu.how_signalled", {"signal": probe.signal}),
         "timeout": ("cpu.how_timeout", {"seconds": round(probe.duration)}),
     }.get(probe.outcome, (f"cpu.how_{probe.outcome}", {}))
-    return Finding("cpu.ended", {"what": what, "how": {"key": how[0], "args": how[1]}})
+    words = last_line(probe.log) if probe.outcome == "interpreter" else None
+    return Finding("cpu.ended", {"what": what, "how": {"key": how[0], "args": how[1]}}, value=words)
 
 
 def first_line(text: str) -> str:
     """The first line of a message that says something."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0] if lines else text.strip()
+
+
+def last_line(text: str) -> str | None:
+    """The last line of a log that says something."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), None)
 
 
 def _stopped_at(probe: ProbeFacts, step: str) -> str:

@@ -24,7 +24,9 @@ def small_checkpoint_loads(view: TargetView) -> list[Finding]:
         return found
     wrong = step.data["not_loaded"]
     if wrong:
-        found.append(Finding("batch.not_loaded", {"names": listed(wrong), "cls": step.data["class"]}))
+        lost = Finding("batch.not_loaded", {"names": listed(wrong), "cls": step.data["class"]})
+        most = 2 * len(wrong) > step.data["tensors"]  # then the class does not load, whoever calls it
+        found.append(_unless(lost, most or not _on_meta(view)))
     found += [_unless(one, not _on_meta(view)) for one in _storage(step, "from_pretrained")]
     changes = view.probe(PROBE).steps["shrink"].data["changes"]
     if changes:
@@ -134,7 +136,7 @@ def _gradients(view: TargetView, forward: StepFacts) -> list[Finding]:
     if not step.data["with_gradient"]:
         return [Finding("batch.no_gradient_at_all", {"trainable": step.data["trainable"]}, *place)]
     kinds: dict[str, Level] = {"detached": "error", "not_finite": "error", "unexpected": "error"}
-    kinds |= {"idle": "note", "zero": "note"}
+    kinds |= {"beside": "note", "idle": "note", "zero": "note"}
     return [
         Finding(f"batch.gradient_{kind}", {"names": listed(step.data[kind])}, *place, severity=level)
         for kind, level in kinds.items()

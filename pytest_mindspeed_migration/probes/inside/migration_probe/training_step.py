@@ -131,16 +131,17 @@ def gradient_facts(model: Any, executed: set[str]) -> dict[str, Any]:
 
     Returns:
         Counts `trainable`, `frozen`, `with_gradient`; and by pattern of names, with how many parameters it stands for:
-        `detached` (trainable, their module ran, no gradient), `idle` (trainable, their module did not run),
-        `not_finite`, `zero` (a gradient of zeros only), `unexpected` (frozen, and yet a gradient) and `routed` (experts
-        that got no token).
+        `detached` (trainable, their module ran, no gradient), `beside` (the same, but others of their module have one),
+        `idle` (trainable, their module did not run), `not_finite`, `zero` (a gradient of zeros only), `unexpected`
+        (frozen, and yet a gradient) and `routed` (experts that got no token).
     """
     import torch
 
     found: dict[str, Any] = {"trainable": 0, "frozen": 0, "with_gradient": 0}
     lists: dict[str, dict[str, int]] = {
-        name: {} for name in ("detached", "idle", "not_finite", "zero", "unexpected", "routed")
+        name: {} for name in ("detached", "beside", "idle", "not_finite", "zero", "unexpected", "routed")
     }
+    reached = {name.rpartition(".")[0] for name, parameter in model.named_parameters() if parameter.grad is not None}
     for name, parameter in model.named_parameters():
         module = name.rpartition(".")[0]
         pattern = re.sub(r"(?<=\.)\d+(?=\.|$)", "*", name)
@@ -159,7 +160,8 @@ def gradient_facts(model: Any, executed: set[str]) -> dict[str, Any]:
             if ".experts." in name:
                 note("routed")
             else:
-                note("detached" if module in executed or not module else "idle")
+                ran = module in executed or not module
+                note("idle" if not ran else "beside" if module in reached else "detached")
             continue
         found["with_gradient"] += 1
         if not bool(torch.isfinite(gradient).all()):

@@ -13,6 +13,7 @@ from ..data_parts import build_dataset, build_loader, first_samples, inner, leng
 from ..describe import relative
 from ..framework import Started, start
 from ..loaded_once import load_once
+from ..row_facts import row_facts, tag_facts
 from ..rows import folders, media_of, open_media, write_rows
 from ..shrink import FolderError, read_config
 from ..small_run import absent_files, few_rows, small_model
@@ -88,7 +89,7 @@ class _Run:
             attr = self._section.get("attr") or {}
             fields = [str(attr[key]) for key in MEDIA_KEYS if attr.get(key)]
             data["attr"] = attr
-            data["files"] = [_row_facts(path, rows) for path, rows in self._rows.items()]
+            data["files"] = [row_facts(path, rows) for path, rows in self._rows.items()]
             named = [
                 (path, row, *one)
                 for path, rows in self._rows.items()
@@ -99,7 +100,7 @@ class _Run:
                 {"file": path, "row": row, "field": field, "name": name, **open_media(name, self._roots(path))}
                 for path, row, field, name in named
             ]
-            data["tags"] = _tag_facts(attr, self._rows)
+            data["tags"] = tag_facts(attr, self._rows)
         return True
 
     def _roots(self, path: str) -> list[str]:
@@ -140,6 +141,7 @@ class _Run:
             model = self._assembly.foundation_model()
             data["class"] = type(model).__name__
             data["parameters"] = sum(parameter.numel() for parameter in model.parameters())
+            data["tensors"] = sum(1 for _ in model.parameters())
             checkpoint = os.path.join(self._small, "model.safetensors")
             data["not_loaded"] = not_loaded(model, checkpoint)
             self._fresh = built_with_storage(model)
@@ -181,9 +183,14 @@ class _Run:
         if self._form() is not None and self._dataset is not None:
             with self._steps.step("other_form") as data:
                 changed, data["form"] = self._other_form()
-                other = build_dataset(self._started(self._small, {**self._changed, **changed}))
-                data["length"] = length_of(other)
-                data["first"] = describe_fields(first_samples(other, 1)[0])
+                try:
+                    started = self._started(self._small, {**self._changed, **changed})
+                except Exception as error:  # the schema of this framework has the other form not in this key
+                    data["refused"] = f"{type(error).__name__}: {error}"
+                else:
+                    other = build_dataset(started)
+                    data["length"] = length_of(other)
+                    data["first"] = describe_fields(first_samples(other, 1)[0])
         with self._steps.step("loader") as data:
             self.loader = self._loader(self._target, self._dataset)
             self._dataset = getattr(inner(self.loader), "dataset", self._dataset)
@@ -287,34 +294,6 @@ def _config_of(folder: str) -> dict[str, Any]:
         return read_config(folder)
     except FolderError:
         return {}
-
-
-def _row_facts(path: str, rows: list[Any]) -> dict[str, Any]:
-    return {
-        "file": path,
-        "rows": len(rows),
-        "fields": [sorted(map(str, row)) if isinstance(row, dict) else None for row in rows],
-        "empty": [
-            [str(key) for key, value in row.items() if value is None] if isinstance(row, dict) else [] for row in rows
-        ],
-    }
-
-
-def _tag_facts(attr: dict[str, Any], rows: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Keys and roles of the messages of each row, where the mapping names a column of messages."""
-    column = attr.get("messages")
-    if not column:
-        return []
-    found = []
-    for path, values in rows.items():
-        for number, row in enumerate(values):
-            turns = row.get(column) if isinstance(row, dict) else None
-            if isinstance(turns, list):
-                keys = sorted({str(key) for turn in turns if isinstance(turn, dict) for key in turn})
-                role = attr.get("role_tag")
-                roles = [str(turn.get(role)) for turn in turns if isinstance(turn, dict)] if role else []
-                found.append({"file": path, "row": number, "keys": keys, "roles": roles})
-    return found
 
 
 def _is_rows(value: Any, work: str) -> bool:

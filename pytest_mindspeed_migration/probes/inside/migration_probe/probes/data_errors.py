@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 import os
-import traceback
 from functools import partial
 from typing import Any
 
 from .. import standins
 from ..assembly import Assembly, use_one_process
 from ..data_parts import build_dataset, build_loader, first_samples, inner
-from ..describe import describe
+from ..describe import describe, print_error
 from ..framework import Started, start
 from ..isolate import in_child, one_thread
 from ..loaded_once import load_once
@@ -76,7 +75,7 @@ def _try(request: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"samples": _read(started)}
     except Exception as error:
-        traceback.print_exc()
+        print_error()
         return {"error": describe(error, request["repo"])}
 
 
@@ -113,18 +112,18 @@ def _mistakes(path: str, rows: list[Any], attr: dict[str, Any], work: str) -> li
         ("garbage", put("garbage_file", _GARBAGE), ["garbage_file"]),
         ("no_rows", write_rows([], name("rowless_file"), array), ["rowless_file"]),
     ]
-    column = _main_column(rows, attr)
-    if column is not None:
-        renamed = [{("renamed_" + key if key == column else key): value for key, value in row.items()} for row in rows]
-        found.append(("no_column", write_rows(renamed, name("columnless_file"), array), [column, "columnless_file"]))
+    columns = main_columns(rows, attr)
+    if columns:
+        renamed = [{("renamed_" + key if key in columns else key): value for key, value in row.items()} for row in rows]
+        found.append(("no_column", write_rows(renamed, name("columnless_file"), array), [*columns, "columnless_file"]))
         bad = copy.deepcopy(rows)
-        del bad[-1][column]
-        words = [column, "bad_row_file", f"row {len(rows) - 1}", f"index {len(rows) - 1}"]
+        bad[-1] = renamed[-1]
+        words = [*columns, "bad_row_file", f"row {len(rows) - 1}", f"index {len(rows) - 1}"]
         found.append(("bad_row", write_rows(bad, name("bad_row_file"), array), words))
-    columns = [str(attr[key]) for key in _MEDIA_KEYS if attr.get(key)]
-    with_media = next((index for index, row in enumerate(rows) if any(True for _ in media_of(row, columns))), None)
+    fields = [str(attr[key]) for key in _MEDIA_KEYS if attr.get(key)]
+    with_media = next((index for index, row in enumerate(rows) if any(True for _ in media_of(row, fields))), None)
     if with_media is not None:
-        media = next(media for _, media in media_of(rows[with_media], columns))
+        media = next(media for _, media in media_of(rows[with_media], fields))
         suffix_of_media = os.path.splitext(media)[1] or ".png"
         text = os.path.join(folder, f"text_not_media{suffix_of_media}")
         with open(text, "w", encoding="utf-8") as stream:
@@ -137,15 +136,14 @@ def _mistakes(path: str, rows: list[Any], attr: dict[str, Any], work: str) -> li
     return found
 
 
-def _main_column(rows: list[Any], attr: dict[str, Any]) -> str | None:
-    """The column that holds the text: of the mapping, else the first one that every row has."""
+def main_columns(rows: list[Any], attr: dict[str, Any]) -> list[str]:
+    """The column of the mapping that holds the text; without a mapping, all that every row has: any may be optional."""
     if not rows or not all(isinstance(row, dict) and row for row in rows):
-        return None
+        return []
     for key in ("messages", "prompt"):
         if attr.get(key) in rows[0]:
-            return str(attr[key])
-    common = [key for key in rows[0] if all(key in row for row in rows)]
-    return str(common[0]) if common else None
+            return [str(attr[key])]
+    return [str(key) for key in rows[0] if all(key in row for row in rows)]
 
 
 def _replaced(value: Any, old: str, new: str) -> Any:
