@@ -15,9 +15,9 @@ _RUNS_THE_GATES = "verification"  # the stage that finds failures and does not m
 def routes(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
     """The route of each failed contract of a target.
 
-    A cause that triage knows goes to its stage. Another failure goes to the stage of its contract. What the stage that
-    runs the gates has found goes to whose file the findings are in; where that does not tell, nobody owns it, and it goes
-    to the stage of the first gate that failed.
+    A cause that triage knows goes to its stage. Another failure goes to the stage of its contract. What was found by
+    the stage that runs the gates goes to whose file the findings are in; where that does not tell, nobody owns it, and
+    it goes to the stage of the first gate that failed.
 
     Args:
         records: of one target, in the order of the catalogue.
