@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 from plugin_project import Project
 
 from pytest_mindspeed_migration.artifacts.names import ARTIFACTS
 from pytest_mindspeed_migration.demo import demo_repo
+from pytest_mindspeed_migration.evidence.document import SCHEMA
 
 PLUGIN = "mindspeed_mm/fsdp/models/internvl3_5/modeling_internvl3_5.py"
 
@@ -37,6 +40,17 @@ def test_a_hostile_target_does_not_break_them(project: Project) -> None:
         assert "\n# |" not in text
         assert "<b>" not in text or not name.endswith(".md") or "`" in text
     assert yaml.safe_load(project.read("alpha/contract_matrix.yaml"))["target"] == "alpha"
+
+
+def test_the_files_over_all_targets_match_their_schemas(project: Project) -> None:
+    project.facts({"alpha": {"config.linkage": "error"}, "beta": {}})
+    project.run("--migrate-target=all")
+    for name, schema in (("summary.json", "summary"), ("compatibility_matrix.yaml", "overview_matrix")):
+        path = SCHEMA.parent / "artifacts" / f"{schema}.schema.json"
+        validator = jsonschema.Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
+        document = yaml.safe_load(project.read(name))  # JSON is YAML
+        validator.validate(document)
+        assert not validator.is_valid({**document, "more": 1})
 
 
 def _git(repo: Path, *arguments: str) -> None:

@@ -22,12 +22,17 @@ from pytest_mindspeed_migration.artifacts.names import ARTIFACTS, DOCUMENTS, REP
 from pytest_mindspeed_migration.artifacts.write import write_artifacts
 from pytest_mindspeed_migration.catalogue import load_catalogue
 from pytest_mindspeed_migration.checks.view import TargetView
+from pytest_mindspeed_migration.evidence.diagnosis import diagnosis_of
 from pytest_mindspeed_migration.evidence.document import SCHEMA, TargetResult
 from pytest_mindspeed_migration.facts import store
 from pytest_mindspeed_migration.facts.assets import AssetFacts
+from pytest_mindspeed_migration.facts.runtime import ProbeFacts, Raised, StepFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts
 from pytest_mindspeed_migration.facts.target import ChangedFile, ChangeFacts
 from pytest_mindspeed_migration.messages import LANGUAGES, text
+from pytest_mindspeed_migration.outcomes import Verdict
+from pytest_mindspeed_migration.report.files import FAILED, REPORT, write_reports
+from pytest_mindspeed_migration.triage import load_dictionary
 
 DATA = Path(__file__).parents[1] / "data"
 GOLDEN = DATA / "golden"
@@ -52,17 +57,37 @@ def _facts() -> StaticFacts:
     return store.load(DATA / "facts" / "master.json")
 
 
+def _diagnosis(raised: str, lang: str) -> dict[str, Any]:
+    """What triage says of a model that raised this while it was built."""
+    kind, _, message = raised.partition(": ")
+    step = StepFacts("model.build", "error", error=Raised(kind, message))
+    verdict = Verdict("model.build", "failed", level="cpu", probes=(ProbeFacts("model", "done", {step.name: step}),))
+    found = diagnosis_of(verdict, load_dictionary(), lang)
+    assert found is not None
+    return found
+
+
 def _records(lang: str) -> list[dict[str, Any]]:
     """One run of all contracts: most passed, some failed in several ways, one was blocked, the rest did not run."""
     catalogue = load_catalogue()
-    raised = {"key": "k", "message": "m", "line_text": "mindspeed_mm/fsdp/models/qwen3vl/x.py:7: x is | not bound",
-              "severity": "error"}  # fmt: skip
-    told = {"key": "k", "message": "m", "line_text": "a note of the config", "severity": "note"}
+    nowhere = dict.fromkeys(("path", "line", "yaml_path", "value", "expected", "suggestion"))
+    place = {"path": "mindspeed_mm/fsdp/models/qwen3vl/x.py", "line": 7, "value": "x", "suggestion": "y"}
+    raised = {**nowhere, **place, "key": "k", "message": "x is | not bound", "severity": "error",
+              "line_text": "mindspeed_mm/fsdp/models/qwen3vl/x.py:7: x is | not bound"}  # fmt: skip
+    told = {**nowhere, "key": "k", "message": "m", "line_text": "a note of the config", "severity": "note"}
     run = {"command": "pytest", "started": "2026-01-01T00:00:00+00:00", "duration": 0.1, "device": None,
            "stand_ins": [], "overrides": [], "log": {"path": None, "sha256": "0" * 64, "excerpt": ""}}  # fmt: skip
+    oom = _diagnosis("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB", lang)
     changes: dict[str, dict[str, Any]] = {
         "code.names": {"status": "failed", "findings": [raised]},
-        "model.forward_loss": {"status": "failed", "level": "cpu", "findings": [raised]},
+        "model.forward_loss": {"status": "failed", "level": "cpu", "findings": [raised], "diagnosis": oom},
+        "data.collate": {
+            "status": "failed",
+            "level": "cpu",
+            "findings": [raised],
+            "diagnosis": _diagnosis("RuntimeError: the toy has gone", lang),
+        },
+        "verify.bad_config_errors": {"status": "failed", "level": "cpu", "findings": [raised]},
         "verify.rehearsal": {
             "status": "blocked",
             "blocked_by": ["model.forward_loss"],
@@ -110,7 +135,13 @@ def material(lang: str, source: Path | None = None, base: bool = True) -> Materi
     facts = replace(known, repo=replace(known.repo, changes=changes, commit="d" * 40, dirty=True), assets=assets)
     view = TargetView(facts, facts.target(TARGET), MANIFEST if source is not None else None)
     options: Any = type("Options", (), {"levels": ("static",)})
-    result = TargetResult.of(view.target, facts.repo, _records(lang), load_catalogue(), [], options)
+    records = _records(lang)
+    commands = [{"timestamp": "2025-12-31T00:00:00+00:00"}]
+    before = {"contracts": [{**record, "status": "passed"} for record in records], "commands": commands}
+    before["contracts"] = [one for one in before["contracts"] if one["id"] != "code.names"] + [
+        {"id": "code.names", "status": "failed", "level": "static"}
+    ]
+    result = TargetResult.of(view.target, facts.repo, records, load_catalogue(), [], options, before)
     return Material(result, view, load_catalogue(), lang, read=lambda names: facts, source_folder=source)
 
 
@@ -118,7 +149,10 @@ def _write(lang: str, folder: Path) -> None:
     (folder / "source").mkdir(parents=True)
     for name, content in SOURCE.items():
         (folder / "source" / name).write_text(content, encoding="utf-8")
-    write_artifacts(material(lang, folder), folder)
+    one = material(lang, folder)
+    write_artifacts(one, folder)
+    options: Any = type("Options", (), {"lang": lang})
+    write_reports(one.result, folder, load_catalogue(), options)
 
 
 @pytest.fixture(scope="module", params=LANGUAGES)
@@ -128,7 +162,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return request.param, folder
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("name", [*REPORTS, REPORT, FAILED])
 def test_a_report_is_as_its_golden_file(written: tuple[str, Path], name: str) -> None:
     lang, folder = written
     assert (folder / name).read_text(encoding="utf-8") == (GOLDEN / lang / name).read_text(encoding="utf-8")
@@ -156,7 +190,7 @@ def test_a_document_with_a_key_too_many_does_not(written: tuple[str, Path], name
 
 def test_every_artifact_has_a_golden_file() -> None:
     for lang in LANGUAGES:
-        assert sorted(path.name for path in (GOLDEN / lang).iterdir()) == sorted(ARTIFACTS)
+        assert sorted(path.name for path in (GOLDEN / lang).iterdir()) == sorted([*ARTIFACTS, REPORT, FAILED])
 
 
 def test_without_manifest_and_base_nothing_is_made_up(tmp_path: Path) -> None:
@@ -207,5 +241,5 @@ if __name__ == "__main__":
     for language in sys.argv[1:] or LANGUAGES:
         with tempfile.TemporaryDirectory() as temporary:
             _write(language, Path(temporary) / "x")
-            for artifact in ARTIFACTS:
+            for artifact in (*ARTIFACTS, REPORT, FAILED):
                 shutil.copy(Path(temporary) / "x" / artifact, GOLDEN / language / artifact)

@@ -111,7 +111,11 @@ def test_a_dictionary_of_the_user_counts(tmp_path: Path) -> None:
 
 def _failed(contract: str, **more: Any) -> dict[str, Any]:
     one = load_catalogue().by_id[contract]
-    return {"id": contract, "status": "failed", "owner": one.owner, "gate": one.gate, **more}
+    return {"id": contract, "status": "failed", "owner": one.owner, "gate": one.gate, "findings": [], **more}
+
+
+def _at(*paths: str | None) -> list[dict[str, Any]]:
+    return [{"severity": "error", "path": path} for path in paths]
 
 
 @pytest.mark.parametrize(
@@ -131,6 +135,26 @@ def _failed(contract: str, **more: Any) -> dict[str, Any]:
             [_failed("code.names", owner="data"), _failed("config.linkage"), _failed("verify.rehearsal")],
             "verify.rehearsal",
             ("config", "first_failed_gate", "config.linkage"),
+        ),
+        (
+            [_failed("model.build", diagnosis={"status": "cause", "stage": "main"}), _failed("verify.rehearsal")],
+            "verify.rehearsal",
+            ("main", "first_failed_gate", "model.build"),
+        ),
+        (
+            [_failed("model.build"), _failed("verify.rehearsal", findings=_at("mm/fsdp/data/datasets/toy/x.py"))],
+            "verify.rehearsal",
+            ("data", "place", "verify.rehearsal"),
+        ),
+        (
+            [_failed("verify.rehearsal", findings=_at("mm/fsdp/models/toy/x.py"))],
+            "verify.rehearsal",
+            ("model", "place", "verify.rehearsal"),
+        ),
+        (
+            [_failed("data.fields"), _failed("verify.rehearsal", findings=_at("mm/fsdp/models/modelhub.py", None))],
+            "verify.rehearsal",
+            ("data", "first_failed_gate", "data.fields"),
         ),
         ([_failed("verify.rehearsal")], "verify.rehearsal", ("verification", "contract", "verify.rehearsal")),
     ],
