@@ -14,7 +14,6 @@ from .messages import text
 
 if TYPE_CHECKING:
     from .options import Options
-    from .triage import Dictionary
 
 
 def run_command(config: pytest.Config) -> int | None:
@@ -59,16 +58,18 @@ def _show(text: str) -> None:
 
 def _explain(name: str, lang: str) -> int:
     from .catalogue import load_catalogue
-    from .report.listing import explain
+    from .report.contract_docs import contract_page
 
-    contract = load_catalogue().by_id.get(name)
+    catalogue = load_catalogue()
+    contract = catalogue.by_id.get(name)
     if contract is None:
         raise unknown_contract(name)
-    _show(explain(contract, lang))
+    _show(contract_page(contract, catalogue, lang).rstrip())
     return 0
 
 
 def _triage(options: Options) -> int:
+    from .error_dictionary import error_dictionary
     from .report.triage import diagnosis_text
     from .triage import read_log
 
@@ -82,28 +83,6 @@ def _triage(options: Options) -> int:
         return 0
     _show(diagnosis_text(diagnosis, options.lang))
     return 1
-
-
-def error_dictionary(options: Options) -> Dictionary:
-    """The dictionary that ships, with those of the manifest and of the command line in front.
-
-    Raises:
-        UsageProblem: when a file cannot be read or is malformed; names the file, the entry and the key.
-    """
-    from .target_repo import read_manifest
-    from .triage.dictionary import DictionaryError, load_dictionary
-
-    dictionary = load_dictionary()
-    files = [options.errors] if options.errors else []
-    manifest = read_manifest(options) if options.manifest else None
-    if manifest and options.manifest and "errors" in manifest:
-        files.insert(0, options.manifest.parent / manifest["errors"])
-    try:
-        for file in files:
-            dictionary = dictionary.extended(file)
-    except DictionaryError as error:
-        raise UsageProblem("usage.errors_file", file=error.file, place=error.place, detail=error.detail) from error
-    return dictionary
 
 
 def _list(options: Options) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .error_dictionary import error_dictionary
 from .errors import UsageProblem
 from .evidence.collector import Collector
 from .evidence.record import record_of
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from .target_repo import Loaded
 
 _PHASES = ("setup", "call", "teardown")
-_OVERVIEW = "*"  # in place of a target's name, for the files over all targets
 
 
 class Controller(Session):
@@ -71,6 +71,8 @@ class Controller(Session):
             if not self.options.targets:
                 raise UsageProblem("usage.no_target")
         self._prepare_probes()
+        if self.options.errors is not None or self._probe_run is not None:
+            error_dictionary(self.options)  # a mistake in it is told before anything runs
         folder = self._folder("migrate-suite")
         kept = [suite for suite in named if folder not in suite.path.parents]  # what was rendered before is renewed
         self._load(named)
@@ -208,34 +210,17 @@ class Controller(Session):
             write_checklist(terminalreporter, self.results, self.catalogue, self.options, self.notes)
 
     def _publish(self) -> None:
-        from .evidence.document import TargetResult, publish
-        from .report.files import EVIDENCE, FAILED, OVERVIEW, REPORT, write_overview, write_reports
+        from .publication import Publication
 
-        for target in self.targets:
-            if target.name not in self.selected or not self._collector.records(target.name):
-                continue
-            records = self._complete(target.name)
-            self.results.append(TargetResult.of(target, self.repo, records, self.catalogue, self.notes, self.options))
-        memory = self.memory
+        publication = Publication(self, self._collector, self._asked.targets, self._facts_folder)
         try:
-            digests = []
-            for result in self.results:
-                name, folder = result.target.name, self._collector.folder(result.target.name)
-                digests.append(result.digest())
-                if memory is None or not memory.is_published(name, digests[-1], folder):
-                    publish(result, folder)
-                    write_reports(result, folder, self.catalogue, self.options)
-                    if memory is not None:
-                        memory.keep_published(name, digests[-1], folder, (EVIDENCE, REPORT, FAILED))
-                self._collector.close(name)
-            if len(self.results) > 1:
-                inputs = " ".join(digests)
-                if memory is None or not memory.is_published(_OVERVIEW, inputs, self.out):
-                    write_overview(self.results, self.out, self.options)
-                    if memory is not None:
-                        memory.keep_published(_OVERVIEW, inputs, self.out, OVERVIEW)
-            if memory is not None:
-                memory.save()
+            for target in self.targets:
+                if target.name in self.selected and self._collector.records(target.name):
+                    self.results.append(publication.target(target, self._complete(target.name)))
+            publication.overview(self.results)
+            publication.for_ci(self.results)
+            if self.memory is not None:
+                self.memory.save()
         except OSError as error:
             self._problem = text(
                 "session.cannot_write", {"path": str(self.out), "error": str(error)}, self.options.lang
@@ -281,6 +266,7 @@ class Controller(Session):
         if targets:
             repo = target_repo.repo_path(self.options)
             self.repo = repo_facts(repo) if repo is not None else RepoFacts()
+            self.repo.changes = target_repo.changes(self.options, repo) if repo is not None else None
         else:
             loaded = self._scan()
             self._facts, targets, self.repo = loaded.facts, loaded.targets, loaded.facts.repo

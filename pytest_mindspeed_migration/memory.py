@@ -167,13 +167,20 @@ def memory_of(
         folder: where memories are.
         levels: the levels of the run; only `static` follows from files alone.
         lenient: whether names that match no target are left out.
+
+    Raises:
+        UsageProblem: when git does not know the base revision.
     """
+    from . import target_repo
+
     checks = sys.modules.get(f"{__package__}.checks.registry")
     if options.facts is not None or tuple(levels) != ("static",) or (checks is not None and checks._CHECKS):
         return None  # the last: somebody has added checks of their own
     asked = [str(repo), options.targets, str(options.manifest), manifest, options.lang, options.typed, lenient]
     name = hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest()
-    inputs = [name, _tool_stamp(), sys.version, tree_key(repo, PACKAGE, python=True)]
+    changes = target_repo.changes(options, repo)
+    changed = to_json(changes) if changes is not None else None
+    inputs = [name, changed, _tool_stamp(), sys.version, tree_key(repo, PACKAGE, python=True)]
     key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
     return Memory(folder / f"run-{name[:12]}.json", key, repo)
 

@@ -34,7 +34,14 @@ _OPTIONS: tuple[tuple[str, str | None, bool, str], ...] = (
         True,
         "where verify.distributed_e2e runs: npu (default); cpu tries it out",
     ),
+    (
+        "base",
+        "REV",
+        True,
+        "git revision the migration started from: what changed since is listed and has to be editable",
+    ),
     ("out", "DIR", True, "where reports and evidence go (default: migration-report)"),
+    ("sarif", "FILE", True, "write the findings to FILE as SARIF 2.1.0, for code scanning"),
     ("generate", "DIR", False, "write the test suites of the targets into DIR, to keep in a repo, and stop"),
     ("list", None, False, "list targets and contracts, and stop"),
     ("explain", "CONTRACT", False, "say what a contract proves, why, and how to fix it, and stop"),
@@ -65,6 +72,8 @@ _RECHECKED = (
     "nproc",
     "steps",
     "device",
+    "errors",
+    "base",
     "lang",
 )
 
@@ -115,6 +124,8 @@ class Options:
     explain: str | None
     triage: Path | None
     errors: Path | None
+    base: str | None
+    sarif: Path | None
     list_all: bool
     require_accepted: bool
     typed: tuple[str, ...]
@@ -164,6 +175,8 @@ def read(config: pytest.Config) -> Options:
         explain=values.given("explain"),
         triage=values.path("triage"),
         errors=values.path("errors"),
+        base=values.given("base"),
+        sarif=values.path("sarif"),
         list_all=bool(values.given("list")),
         require_accepted=bool(values.given("require-accepted")),
         typed=values.typed(),
@@ -241,7 +254,7 @@ class _Values:
         value = self.given(name)
         if value is None:
             return None
-        if not str(value).isdigit() or int(value) < 1:
+        if not str(value).isdecimal() or int(value) < 1:
             raise UsageProblem("usage.count", option=f"--migrate-{name}", value=str(value))
         return int(value)
 

@@ -139,6 +139,9 @@ class Judge:
             return Verdict(contract_id, "not_run", reason=Reason(idle.key, idle.values))
         except registry.Blocked as blocked:
             return _blocked(contract_id, blocked.contracts)
+        except OSError as error:  # checks are pure: it is the folder of this run that cannot be used
+            trace = traceback.format_exc()
+            findings = (Finding("outcome.system_error", {"error": str(error)}),)
         except Exception as error:  # a broken check is that contract's failure, not the run's
             trace = traceback.format_exc()
             findings = (Finding("outcome.internal_error", {"error": f"{type(error).__name__}: {error}"}),)

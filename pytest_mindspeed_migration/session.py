@@ -63,12 +63,9 @@ def activate(config: pytest.Config) -> None:
             from .controller import Controller
 
             session = controller = Controller(config, options)
-            try:
-                if not controller.prepare():
-                    return
-            except UsageProblem:
-                controller.discard()
-                raise
+            config.add_cleanup(controller.discard)  # whatever ends this run, a second Ctrl-C included
+            if not controller.prepare():
+                return
     except UsageProblem as problem:
         raise pytest.UsageError(problem.render(lang)) from None
     config.stash[KEY] = session

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import UsageProblem
-from .facts.target import FRAMEWORK, TargetFacts
+from .facts.target import FRAMEWORK, ChangeFacts, TargetFacts
 
 if TYPE_CHECKING:
     from .checks.view import TargetView
@@ -59,6 +59,7 @@ def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, 
             from .scan.overlay import overlay
 
             facts = overlay(facts, repo)
+            facts.repo.changes = changes(options, repo)
         return Loaded(facts, select(facts.targets, names, manifest, options, lenient))
     if repo is None:
         raise UsageProblem("usage.repo_missing")
@@ -86,7 +87,15 @@ def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, 
             if ahead is not None:
                 ahead.close()
         assets.attach(facts, repo, manifest, options.manifest)
+    facts.repo.changes = changes(options, repo)
     return Loaded(facts, chosen, outside(asked), kept.save)
+
+
+def facts_of(options: Options, names: Sequence[str], cache: Path | None) -> StaticFacts:
+    """Facts with the plugins of these targets, to compare a target with them; see `load`."""
+    loaded = load(replace(options, targets=tuple(names), manifest=None), None, cache, lenient=True)
+    loaded.keep()
+    return loaded.facts
 
 
 @contextmanager
@@ -115,6 +124,20 @@ def repo_path(options: Options) -> Path | None:
     if options.repo is not None and not os.path.isdir(options.repo):
         raise UsageProblem("usage.repo_not_found", path=str(options.repo))
     return options.repo
+
+
+def changes(options: Options, repo: Path) -> ChangeFacts | None:
+    """What differs from the base revision; None when none is named.
+
+    Raises:
+        UsageProblem: when git does not know the revision.
+    """
+    if options.base is None:
+        return None
+    from .scan.changes import changes_since, inside
+
+    own = inside(repo, (options.out, options.manifest, options.suite))
+    return changes_since(repo, options.base, (".pytest_cache", *own))
 
 
 def select(

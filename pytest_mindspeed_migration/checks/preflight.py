@@ -71,7 +71,7 @@ def entrypoints_are_there(view: TargetView) -> list[Finding]:
 
 
 @check("preflight.editable_paths")
-def changes_stay_where_they_may(view: TargetView) -> list[Finding]:
+def target_stays_where_it_may(view: TargetView) -> list[Finding]:
     """The patterns in `constraints.editable_paths` lie inside the repo, and the target's own files lie inside them.
 
     A plugin that other targets list too was there before this migration: using it changes nothing.
@@ -91,6 +91,28 @@ def changes_stay_where_they_may(view: TargetView) -> list[Finding]:
             expected = ", ".join(patterns)
             found.append(Finding("preflight.outside_editable", path=path, expected=expected))
     return found
+
+
+@check("preflight.editable_paths")
+def changes_stay_where_they_may(view: TargetView) -> list[Finding]:
+    """Every file that differs from the base revision lies inside `constraints.editable_paths`."""
+    patterns = ((view.manifest or {}).get("constraints") or {}).get("editable_paths")
+    changes = view.facts.repo.changes
+    if view.is_framework or not isinstance(patterns, list):
+        raise NothingToJudge("preflight.no_editable_paths")
+    if changes is None:
+        return [Finding("preflight.no_base", severity="note")]
+    place: dict[str, Any] = {"value": changes.base, "expected": ", ".join(patterns)}
+    return [
+        Finding("preflight.changed_core" if _is_core(path) else "preflight.changed_outside", {}, path=path, **place)
+        for file in changes.files
+        for path in filter(None, (file.path, file.before))
+        if not any(covers(pattern, path) for pattern in patterns)
+    ]
+
+
+def _is_core(path: str) -> bool:
+    return any(covers(core, path) for core in _CORE)
 
 
 def covers(pattern: str, path: str) -> bool:

@@ -17,6 +17,8 @@ from .. import __version__
 from ..atomic import indented, write_atomic
 from ..report.acceptance import Acceptance, assess
 from .redact import redact_all
+from .routing import routes
+from .since import Since, keeping_last, since
 
 if TYPE_CHECKING:
     from ..catalogue import Catalogue
@@ -36,6 +38,7 @@ class TargetResult:
     acceptance: Acceptance
     head: dict[str, Any]
     notes: Sequence[str]
+    since: Since | None = None  # the run before; None when there was none
 
     @classmethod
     def of(
@@ -46,8 +49,13 @@ class TargetResult:
         catalogue: Catalogue,
         notes: Sequence[str],
         options: Options,
+        before: Mapping[str, Any] | None = None,
     ) -> TargetResult:
-        """Assess the records of a target, from which secrets have been taken already (`Collector`)."""
+        """Assess the records of a target, from which secrets have been taken already (`Collector`).
+
+        Args:
+            before: the evidence of the run before (`since.previous`).
+        """
         acceptance = assess(records, catalogue)
         head: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
@@ -56,7 +64,10 @@ class TargetResult:
             "environment": {**_environment(), "catalogue": catalogue.digest, "levels": list(options.levels)},
             "summary": _summary(acceptance),
         }
-        return cls(target, records, acceptance, redact_all(head), notes)
+        route = routes(records)
+        routed = [{**one, "routing": route[one["id"]]} if one["id"] in route else one for one in records]
+        changes = since(before, records) if before is not None else None
+        return cls(target, keeping_last(before, routed), acceptance, redact_all(head), notes, changes)
 
     @property
     def summary(self) -> dict[str, Any]:

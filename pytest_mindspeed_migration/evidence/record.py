@@ -56,10 +56,22 @@ def record_of(verdict: Verdict, contract: Contract, target: str, options: Option
         covered = merged(probe.coverage for probe in verdict.probes)
         if covered:
             record["coverage"] = covered
+        diagnosis = _diagnosis(verdict, options)
+        if diagnosis is not None:
+            record["diagnosis"] = diagnosis
         if verdict.details is not None:
             record["details"] = verdict.details
         record["requests"] = {probe.request["file"]: probe.request for probe in verdict.probes}
     return dict(portable(record))
+
+
+def _diagnosis(verdict: Verdict, options: Options) -> dict[str, Any] | None:
+    if verdict.status != "failed" or not verdict.probes:
+        return None
+    from ..error_dictionary import error_dictionary
+    from .diagnosis import diagnosis_of
+
+    return diagnosis_of(verdict, error_dictionary(options), options.lang)
 
 
 def recheck_command(contract: Contract, target: str, options: Options) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Outcome = Literal["done", "exited", "signalled", "timeout", "memory", "output", "interpreter"]
-"""How a probe ended: by itself; early with an exit code; by a signal; killed for a limit; or it never started."""
+Outcome = Literal["done", "exited", "signalled", "timeout", "memory", "output", "lost", "interpreter"]
+"""How a probe ended: by itself; early with an exit code; by a signal; killed for a limit; with the interpreter that
+started it, so that nobody knows; or it never started."""
 
 
 @dataclass

@@ -9,6 +9,27 @@ FRAMEWORK = "framework"
 
 
 @dataclass
+class ChangedFile:
+    """A file that differs from the base: `action` is added, modified, deleted or renamed (then `before` is its old
+    path); lines `added` and `removed`, None where they cannot be counted."""
+
+    path: str
+    action: str
+    added: int | None = None
+    removed: int | None = None
+    before: str | None = None
+
+
+@dataclass
+class ChangeFacts:
+    """What a migration changed: `base` as asked for, the `commit` it is compared with, and the files that differ."""
+
+    base: str
+    commit: str
+    files: list[ChangedFile] = field(default_factory=list)
+
+
+@dataclass
 class RepoFacts:
     """Identity of the target repo. `problem` is set when the folder is not a MindSpeed-MM checkout."""
 
@@ -16,6 +37,7 @@ class RepoFacts:
     dirty: bool | None = None
     package: str = "mindspeed_mm"
     problem: str | None = None
+    changes: ChangeFacts | None = None  # against a base revision, when one is named
 
 
 @dataclass

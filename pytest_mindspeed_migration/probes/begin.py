@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .. import target_repo
 from ..errors import UsageProblem
 from ..facts.target import RepoFacts
+from ..messages import text
 from . import settings
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def begin(options: Options, base: Path, collect_only: bool) -> Begun:
     repo = None if options.facts is not None else target_repo.repo_path(options)
     if repo is None or options.level == "static":
         return Begun(settings.reach(options, None))
+    repo = repo.resolve()  # as Python and the system name its files: what is in the checkout is known by its path
     manifest = target_repo.read_manifest(options)
     interpreter = settings.interpreter_of(options, manifest, repo, RepoFacts().package)
     levels = settings.reach(options, interpreter)
@@ -49,12 +51,19 @@ def begin(options: Options, base: Path, collect_only: bool) -> Begun:
     from .training_request import Training
     from .warm import InterpreterError, WarmInterpreter
 
-    warm = WarmInterpreter(interpreter)
+    try:
+        warm = WarmInterpreter(interpreter)
+    except OSError as error:
+        raise UsageProblem("usage.cannot_write", path=error.filename or "TMPDIR", error=error.strerror) from error
     try:
         warm.start()
     except InterpreterError as error:
         warm.stop()
-        raise UsageProblem("usage.no_torch", python=interpreter.python, problem=str(error)) from error
+        problem = error.said or text("cpu.how_exited", {"code": error.code}, options.lang)
+        raise UsageProblem("usage.no_torch", python=interpreter.python, problem=problem) from error
+    except BaseException:
+        warm.stop()
+        raise
     run = ProbeRun(
         interpreter=interpreter,
         limits=settings.limits_of(options),

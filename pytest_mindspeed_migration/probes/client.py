@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from ..evidence.redact import MASK, redact
 from ..facts.runtime import Outcome, ProbeFacts, StepFacts, step_from
 from .limits import Limits, end_session, session_memory
 from .warm import RUNNER, Interpreter
@@ -67,10 +68,17 @@ def run_probe(
 
 
 def by_hand(interpreter: Interpreter, request: str) -> str:
-    """The command line that runs a probe without this plugin, its request being a file beside the evidence."""
-    variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(interpreter.shown.items())]
-    program = [interpreter.python, str(RUNNER), request]
-    return " ".join(["env", *variables, shlex.join(program)])
+    """The command line that runs a probe without this plugin, its request being a file beside the evidence.
+
+    Values that are secrets are masked before they are quoted: afterwards nobody can tell where they end.
+    """
+    variables = [_without_secret(name, value) for name, value in sorted(interpreter.shown.items())]
+    return shlex.join(["env", *variables, interpreter.python, str(RUNNER), request])
+
+
+def _without_secret(name: str, value: str) -> str:
+    word = f"{name}={value}"
+    return word if redact(word) == word else f"{name}={MASK}"
 
 
 class _Conversation:
@@ -113,7 +121,9 @@ class _Conversation:
             if not readable:
                 continue
             part = self._receive()
-            if not part:
+            if not part:  # whoever would tell how the probe ended has ended before it
+                if self._child is not None:
+                    self.outcome = "lost"
                 return
             *lines, pending = (pending + part).split(b"\n")
             for line in lines:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ _CI_SECONDS = 30.0
 
 def note(folder: Path, target: str, said: dict[str, Any]) -> None:
     """Leave word of a step, from whichever process of the run waits for it."""
-    with (folder / _NAME).open("a", encoding="utf-8") as stream:
+    with suppress(OSError), (folder / _NAME).open("a", encoding="utf-8") as stream:  # nothing depends on it
         stream.write(json.dumps({"target": target, **said}) + "\n")
 
 

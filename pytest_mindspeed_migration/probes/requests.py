@@ -92,7 +92,7 @@ def _model_folder(view: TargetView, repo: Path, overrides: dict[str, Any]) -> Pa
     if not isinstance(written, str) or not written:
         raise NothingToJudge("cpu.no_model_path")
     folder = repo / os.path.expanduser(written)
-    if not folder.exists():
+    if not os.path.exists(folder):  # also what no file system takes as a name
         raise NothingToJudge("cpu.no_model_folder", path=written)
     return folder.resolve()
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import threading
+import uuid
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..checks.registry import NothingToJudge
 from ..evidence.collector import folder_name
 from ..facts.runtime import ProbeFacts
 from .client import run_probe
@@ -58,11 +57,10 @@ class ProbeRun:
         request = request_for(view, probe, self)
 
         def run() -> ProbeFacts:
-            number = f"{probe}-{os.getpid()}-{len(os.listdir(self.folder))}"
             work = self.folder / "work" / folder_name(request.get("target") or probe)
             local = {
                 **request,
-                "log": str(self.folder / f"{number}.log"),
+                "log": str(self.folder / f"{probe}-{uuid.uuid4().hex}.log"),
                 "work": str(work / probe),
                 "shared": str(work),  # what one probe of the target makes for the others
             }
@@ -126,7 +124,7 @@ class TargetProbes:
 
     def _begin(self, view: TargetView, probes: tuple[str, ...]) -> None:
         for probe in probes:
-            with suppress(NothingToJudge):  # said again to the check that asks
+            with suppress(Exception):  # raised again to the check that asks
                 self._run.facts(view, probe)
 
     def facts(self, view: TargetView, probe: str) -> ProbeFacts:

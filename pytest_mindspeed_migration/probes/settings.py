@@ -12,14 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageProblem
+from ..messages import text
 from .limits import Limits, default_memory
-from .warm import Interpreter
+from .warm import Interpreter, last_words
 
 if TYPE_CHECKING:
     from ..options import Options
 
 TRAINER = "fsdp/train/trainer.py"
 _ASK_SECONDS = 60
+_ASK = (
+    "import sys\n"
+    "if sys.version_info < (3, 9): sys.exit(8)\n"
+    "import importlib.util\n"
+    "sys.exit(0 if importlib.util.find_spec('torch') else 9)"
+)
+_ANSWERS = {8: "probe.old_python", 9: "probe.without_torch"}
 
 # What a run of one process without an accelerator needs; sources: the launch scripts of examples/, torch, transformers.
 _FIXED = {
@@ -76,7 +84,7 @@ def reach(options: Options, interpreter: Interpreter | None) -> tuple[str, ...]:
             raise UsageProblem("usage.cpu_needs_repo")
         return ("static",)
     assert interpreter is not None
-    problem = _torch_problem(interpreter, bool(options.pythonpath))
+    problem = _torch_problem(interpreter, bool(options.pythonpath), options.lang)
     if problem is None:
         further = options.level == "npu" or (options.level == "auto" and has_npu())
         return ("static", "cpu", "npu") if further else ("static", "cpu")
@@ -95,26 +103,28 @@ def has_npu() -> bool:
     return bool(glob.glob("/dev/davinci[0-9]*"))
 
 
-def _torch_problem(interpreter: Interpreter, more_folders: bool) -> str | None:
+def _torch_problem(interpreter: Interpreter, more_folders: bool, lang: str) -> str | None:
     """Why the interpreter cannot run probes: it does not start, or has no torch. Whether torch loads, a probe tells."""
     if os.path.abspath(interpreter.python) == os.path.abspath(sys.executable) and not more_folders:
-        return None if importlib.util.find_spec("torch") else "torch is not installed"
-    ask = "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 9)"
+        return None if importlib.util.find_spec("torch") else text("probe.without_torch", {}, lang)
     try:
         done = subprocess.run(
-            [interpreter.python, "-c", ask],
+            [interpreter.python, "-c", _ASK],
             env=interpreter.environment,
             capture_output=True,
             text=True,
             errors="backslashreplace",
             timeout=_ASK_SECONDS,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        return text("probe.silent", {"seconds": _ASK_SECONDS}, lang)
+    except (OSError, ValueError) as error:  # ValueError: a name or value that no environment can hold
         return str(error)
-    if done.returncode == 9:
-        return "torch is not installed"
-    said = (done.stderr or done.stdout).strip().splitlines()
-    return None if done.returncode == 0 else said[-1] if said else f"exit code {done.returncode}"
+    if done.returncode == 0:
+        return None
+    if done.returncode in _ANSWERS:
+        return text(_ANSWERS[done.returncode], {}, lang)
+    return last_words(done.stderr or done.stdout) or text("cpu.how_exited", {"code": done.returncode}, lang)
 
 
 def _resolved(python: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,9 @@ from typing import IO, Any
 RUNNER = Path(__file__).parent / "inside" / "run_probe.py"
 _START_SECONDS = 30
 _STOP_SECONDS = 5
+_LONGEST_FOLDER = 90  # the path of a Unix socket may have 103 bytes
+_SHORT_FOLDER = "/tmp"
+_FRAME = re.compile(r'^ +File "([^"]+)", line (\d+)', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,12 @@ class Interpreter:
 
 
 class InterpreterError(Exception):
-    """The interpreter cannot be started; the message is what it or the system said."""
+    """The interpreter cannot be started: what it or the system `said`, and its exit code when it had come up."""
+
+    def __init__(self, said: str, code: int | None = None) -> None:
+        super().__init__(said)
+        self.said = said
+        self.code = code
 
 
 class WarmInterpreter:
@@ -45,14 +54,17 @@ class WarmInterpreter:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
-        self.folder = Path(tempfile.mkdtemp(prefix="migrate-"))  # short: a socket's path may have 100 characters
+        self.folder = Path(tempfile.mkdtemp(prefix="migrate-"))
+        self._socket_folder = self.folder
+        if len(os.fsencode(self.folder)) > _LONGEST_FOLDER:
+            self._socket_folder = Path(tempfile.mkdtemp(prefix="migrate-", dir=_SHORT_FOLDER))
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] | None = None
 
     @property
     def address(self) -> str:
         """Path of the Unix socket that takes requests."""
-        return str(self.folder / "s")
+        return str(self._socket_folder / "s")
 
     @property
     def log_path(self) -> Path:
@@ -76,7 +88,7 @@ class WarmInterpreter:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a name or value that no environment can hold
             raise InterpreterError(str(error)) from error
         self._await_socket()
 
@@ -86,8 +98,8 @@ class WarmInterpreter:
         give_up = time.monotonic() + _START_SECONDS
         while not os.path.exists(self.address):
             if self._process.poll() is not None or time.monotonic() > give_up:
-                said = self.log_path.read_text(encoding="utf-8", errors="backslashreplace").strip()
-                raise InterpreterError(said.splitlines()[-1] if said else f"exit code {self._process.poll()}")
+                said = self.log_path.read_text(encoding="utf-8", errors="backslashreplace")
+                raise InterpreterError(last_words(said), self._process.poll())
             time.sleep(0.005)
 
     def stop(self) -> None:
@@ -102,4 +114,15 @@ class WarmInterpreter:
             self._process.wait()
         if self._log is not None:
             self._log.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in {self.folder, self._socket_folder}:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def last_words(said: str) -> str:
+    """The last line that an interpreter printed, with the place of the last frame when it is that of a traceback."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    frames = _FRAME.findall(said)
+    place = f" ({frames[-1][0]}:{frames[-1][1]})" if frames else ""
+    return lines[-1].strip() + place

@@ -14,7 +14,17 @@ from ..messages import text
 from ..templates import environment
 from . import coverage
 from .curve import loss_curve
-from .texts import counts, first_line, gate_line
+from .texts import (
+    could_be_lines,
+    counts,
+    diagnosis_line,
+    first_line,
+    gate_line,
+    routing_line,
+    since_lines,
+    since_title,
+    symptom,
+)
 
 if TYPE_CHECKING:
     from ..catalogue import Catalogue
@@ -91,11 +101,15 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
                 "title": contract.title[lang],
                 "why": contract.why[lang],
                 "undecided": record["status"] == "passed" and record["level"] != contract.decisive_level,
-                "symptom": _symptom(record, lang),
+                "symptom": symptom(record, lang),
                 "status_text": text(f"status.{record['status']}", {}, lang),
                 "owner_text": text(f"owner.{record['owner']}", {}, lang),
                 "gate_text": text(f"gate.{record['gate']}", {}, lang),
                 "run": run,
+                "cause": diagnosis_line(record["diagnosis"], lang) if "diagnosis" in record else None,
+                "could_be": could_be_lines(record["diagnosis"], lang) if "diagnosis" in record else [],
+                "route": routing_line(record, lang) if "routing" in record else None,
+                "rerouted": "routing" in record and record["routing"]["stage"] != record["owner"],
                 "errors": [item for item in published["findings"] if item["severity"] == "error"],
                 "hints": [item for item in published["findings"] if item["severity"] == "note"],
             }
@@ -138,6 +152,8 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
         "failures": [row for row in rows if row["status"] in ("failed", "unproven")],
         "unproven": [row for row in rows if row["status"] in ("blocked", "not_run", "unproven")],
         "counts": counts(result.records),
+        "since_title": since_title(result.since, lang) if result.since is not None and result.since.news else None,
+        "since": since_lines(result.since, lang),
     }
 
 
@@ -154,14 +170,6 @@ def _pictures(trainings: Sequence[dict[str, Any]], lang: str) -> Iterator[tuple[
         picture = loss_curve(steps, titles)
         if picture is not None and training["picture"] is not None:
             yield training["picture"], picture
-
-
-def _symptom(record: dict[str, Any], lang: str) -> str:
-    """The first error with its place, and how many there are besides; without one, why the contract has its status."""
-    errors = [item["line_text"] for item in record["findings"] if item["severity"] == "error"]
-    if not errors:
-        return str(record["reason"] or "")
-    return str(errors[0]) + (text("report.and_more", {"count": len(errors) - 1}, lang) if errors[1:] else "")
 
 
 def _render(name: str, values: dict[str, Any], path: Path, lang: str) -> None:

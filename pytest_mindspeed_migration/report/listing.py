@@ -1,4 +1,4 @@
-"""Text for --migrate-list and --migrate-explain."""
+"""Text for --migrate-list."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 from ..catalogue import AREAS
 from ..messages import shown, text
-from ..triage.dictionary import load_dictionary
-from .texts import labelled
 
 if TYPE_CHECKING:
-    from ..catalogue import Catalogue, Contract
+    from ..catalogue import Catalogue
     from ..facts.static import TargetFacts
 
 
@@ -37,23 +35,4 @@ def list_contracts(catalogue: Catalogue, lang: str) -> str:
         for contract in inside:
             levels = ",".join(contract.levels)
             lines.append(f"    {contract.id.ljust(width)}  {contract.severity}  {levels:<10}  {contract.title[lang]}")
-    return "\n".join(lines)
-
-
-def explain(contract: Contract, lang: str) -> str:
-    """Everything the catalogue says about a contract."""
-    entries = load_dictionary().by_id
-    facts = {
-        "proves": contract.proves[lang],
-        "why": contract.why[lang],
-        "owner": text(f"owner.{contract.owner}", {}, lang),
-        "gate": text(f"gate.{contract.gate}", {}, lang),
-        "severity": contract.severity,
-        "levels": ", ".join(contract.levels),
-        "requires": ", ".join(contract.requires),
-        "symptoms": "; ".join(entries[name].text[lang] for name in contract.symptoms),
-    }
-    lines = [f"{contract.id}: {contract.title[lang]}"]
-    lines += [f"  {labelled(f'explain.{name}', value, lang)}" for name, value in facts.items() if value]
-    lines += [f"  {labelled('explain.fix', action, lang)}" for action in contract.fix[lang]]
     return "\n".join(lines)

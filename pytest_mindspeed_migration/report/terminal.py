@@ -9,7 +9,7 @@ from ..evidence.collector import folder_name
 from ..facts.target import FRAMEWORK
 from ..messages import text
 from .files import REPORT
-from .texts import counts, first_line, labelled
+from .texts import counts, diagnosis_line, first_line, labelled, routing_line, since_lines, since_title
 
 if TYPE_CHECKING:
     from ..catalogue import Catalogue
@@ -36,6 +36,8 @@ def write_checklist(
         for result in real:
             line = f"{result.target.name.ljust(width)}  {text('report.counts', counts(result.records), lang)}"
             reporter.write_line(line, red=_fails(result))
+            for kind, contracts in result.since.news.items() if result.since is not None else ():
+                reporter.write_line(f"  {labelled(f'since.{kind}', ', '.join(contracts), lang)}")
         reporter.write_line("")
     for result in results:
         if full or _fails(result):
@@ -56,6 +58,10 @@ def _write_target(reporter: Any, result: TargetResult, catalogue: Catalogue, opt
         reporter.write_line(f"  {text('report.counts', counts(result.records), lang)}")
         for line in _not_run(result.records, lang):
             reporter.write_line(f"  {line}")
+        if result.since is not None:
+            reporter.write_line(f"  {since_title(result.since, lang)}")
+            for line in since_lines(result.since, lang):
+                reporter.write_line(f"    {line}")
 
 
 def _lines(record: dict[str, Any], catalogue: Catalogue, lang: str, full: bool) -> Iterator[str]:
@@ -68,9 +74,20 @@ def _lines(record: dict[str, Any], catalogue: Catalogue, lang: str, full: bool) 
         yield f"      {item['line_text']}"
     if len(errors) > _SHOWN[full]:
         yield f"      {_more(len(errors) - _SHOWN[full], record['target'], lang)}"
+    yield from (f"      {line}" for line in _cause(record, lang))
     for action in record["fix_actions"] if full else ():
         yield f"      {labelled('report.next', action, lang)}"
     yield f"      {labelled('report.recheck', record['recheck_command'], lang)}"
+
+
+def _cause(record: dict[str, Any], lang: str) -> Iterator[str]:
+    """What triage says of it, and the stage it goes to where that is not the contract's own."""
+    if "diagnosis" in record:
+        yield labelled("diagnosis.root_cause", diagnosis_line(record["diagnosis"], lang), lang)
+    if record["routing"]["stage"] != record["owner"]:
+        yield labelled("routing.to", routing_line(record, lang), lang)
+    for action in record.get("diagnosis", {}).get("fix", ()):
+        yield labelled("report.next", action, lang)
 
 
 def _blocked(records: Sequence[dict[str, Any]], lang: str) -> Iterator[str]:

@@ -6,6 +6,12 @@ import pytest
 from plugin_project import Project
 
 
+@pytest.fixture(autouse=True)
+def _no_job_summary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs under test do not write into the summary of the CI job that runs the tests."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> Project:
     """A folder with fake checks; call `facts()` before `run()`."""

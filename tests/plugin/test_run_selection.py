@@ -175,12 +175,12 @@ def test_list_shows_targets_and_contracts_and_runs_nothing(project: Project) -> 
     result.stdout.no_fnmatch_line("*collected*")
 
 
-@pytest.mark.parametrize(("lang", "word"), [("en", "proves:"), ("zh", "证明：")])
+@pytest.mark.parametrize(("lang", "word"), [("en", "What it proves."), ("zh", "证明什么。")])
 def test_explain_says_what_a_contract_proves_and_how_to_fix_it(project: Project, lang: str, word: str) -> None:
     project.facts()
     result = project.run("--migrate-explain=config.linkage", f"--migrate-lang={lang}")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["config.linkage: *", f"*{word}*"])
+    result.stdout.fnmatch_lines(["# config.linkage*", f"*{word}*"])
 
 
 def test_exported_facts_give_the_same_statuses(project: Project) -> None:

@@ -111,6 +111,17 @@ def test_an_import_that_the_framework_hides_fails_the_contract(project: CpuProje
     assert (found["findings"][0]["path"], found["findings"][0]["line"]) == ("mindspeed_mm/fsdp/models/one/model.py", 1)
 
 
+@pytest.mark.parametrize("repo", ["packages/../repo", "link"])
+def test_a_hidden_import_is_seen_however_the_checkout_is_named(project: CpuProject, repo: str) -> None:
+    (project.path / "link").symlink_to("repo")
+    computed = "import importlib\nimportlib.import_module('_'.join(['no', 'where']))\n"  # which no reader can see
+    project.repo.write("mindspeed_mm/fsdp/models/one/__init__.py", computed)
+    project.run("-k", "imports", f"--migrate-repo={repo}")
+    found = project.contracts()["model.imports"]
+    assert (found["status"], found["level"]) == ("failed", "cpu")
+    assert found["findings"][0]["value"] == "no_where"
+
+
 def test_what_comes_after_a_failed_step_is_blocked_by_the_contract_that_judges_it(project: CpuProject) -> None:
     project.trace("raise KeyError('model.model_id')")
     project.run("-k", "parse or registration")
@@ -119,6 +130,21 @@ def test_what_comes_after_a_failed_step_is_blocked_by_the_contract_that_judges_i
     note = found["model.registration"]["findings"][-1]
     assert (note["severity"], found["model.registration"]["level"]) == ("note", "static")
     assert "config.parse" in note["message"]
+
+
+@pytest.mark.parametrize("name", ["a'b\"c\n{{ x }} {y} $(z) `w` é", "x" * 5000, "a\0b"], ids=["odd", "long", "nul"])
+def test_values_of_the_config_that_are_no_names_are_taken_as_text(project: CpuProject, name: str) -> None:
+    quoted = json.dumps(name)
+    odd = f"model: {{model_id: {quoted}, model_name_or_path: {quoted}}}"
+    plugins = f"plugin: [mindspeed_mm/fsdp/models/one, {quoted}]"
+    config = CONFIG.replace("model: {model_id: one}", odd).replace("dataset_type: one", f"dataset_type: {quoted}")
+    project.repo.write("examples/x/x.yaml", config.replace("plugin: [mindspeed_mm/fsdp/models/one]", plugins))
+    result = project.run()
+    shown = result.stdout.str() + result.stderr.str()
+    assert "internal error" not in shown
+    assert "INTERNALERROR" not in shown
+    assert result.ret == 1
+    assert project.contracts()["model.registration"]["status"] == "failed"
 
 
 def test_static_runs_nothing_of_the_target(project: CpuProject) -> None:

@@ -15,7 +15,11 @@ from pathlib import Path
 import pytest
 from fake_framework import FakeRepo
 
+from pytest_mindspeed_migration.checks.cpu.steps import ended
+from pytest_mindspeed_migration.messages import text
+from pytest_mindspeed_migration.probes.client import by_hand
 from pytest_mindspeed_migration.probes.limits import session_processes
+from pytest_mindspeed_migration.probes.warm import Interpreter
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="level cpu needs fork")
 
@@ -135,18 +139,29 @@ def test_an_interpreter_that_dies_while_it_imports_is_an_outcome_with_its_last_w
     assert "importing mindspeed_mm.fsdp.train.trainer" in facts.log
 
 
-def test_stopping_ends_running_probes_too(repo: FakeRepo) -> None:
-    repo.fault("import time; time.sleep(60)")
+@pytest.mark.parametrize("how", ["stopped", "orphaned"])
+def test_the_end_of_a_run_is_the_end_of_its_probes_and_of_all_they_started(repo: FakeRepo, how: str) -> None:
+    note = repo.root / "pids"
+    repo.fault(
+        "import os, subprocess, time\n"
+        "    started = [subprocess.Popen(['sleep', '300'], start_new_session=own) for own in (False, True)]\n"
+        f"    open({str(note)!r}, 'w').write(' '.join(str(one.pid) for one in started) + f' {{os.getpid()}}.')\n"
+        "    time.sleep(60)"
+    )
     with repo.interpreter() as runner:
         worker = threading.Thread(target=runner.run, daemon=True)
         worker.start()
-        time.sleep(1.5)
+        while not (note.exists() and note.read_text().endswith(".")):
+            time.sleep(0.05)
         server = runner.warm._process
         assert server is not None
-        children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
-        assert children
-    time.sleep(0.3)
-    assert [pid for pid in map(int, children) if _alive(pid)] == []
+        pids = [int(pid) for pid in note.read_text().rstrip(".").split()]
+        assert all(_alive(pid) for pid in pids)
+        if how == "orphaned":  # what the kernel sends when the pytest process is killed
+            server.send_signal(signal.SIGTERM)
+            server.wait(10)
+            assert [pid for pid in pids if _alive(pid)] == []
+    assert [pid for pid in [*pids, server.pid] if _alive(pid)] == []
     assert session_processes(server.pid) == []
     worker.join(5)
 
@@ -186,3 +201,31 @@ def test_a_plugin_may_read_the_command_line_of_the_trainer(repo: FakeRepo) -> No
     with repo.interpreter() as runner:
         facts = runner.run()
     assert facts.steps["plugins"].data["after"] == {"model_register": ["model: {}"]}
+
+
+def test_the_recorded_command_is_quoted_for_a_shell(tmp_path: Path) -> None:
+    odd = 'it\'s $(touch gone) `x` "q"\n{{ y }} é'
+    shown = {"A": odd, "ODD NAME;": "1", "EMPTY": ""}
+    command = by_hand(Interpreter("/opt/my python/bin/python", {}, shown, {}), "out dir/x/probes/model.json")
+    words = shlex.split(command)
+    assert words[:4] == ["env", f"A={odd}", "EMPTY=", "ODD NAME;=1"]
+    assert words[4] == "/opt/my python/bin/python"
+    assert words[6] == "out dir/x/probes/model.json"
+    said = subprocess.run(f"echo {command}", shell=True, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert said.stdout == " ".join(words) + "\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_recorded_command_holds_no_secret_however_it_is_quoted() -> None:
+    shown = {"DB_PASSWORD": 'hun\'ter2 "x" y', "HF_TOKEN": "hf_abcdefghijklmnopqrst", "RANK": "0"}
+    command = by_hand(Interpreter("python", {}, shown, {}), "model.json")
+    assert shlex.split(command)[:4] == ["env", "DB_PASSWORD=***", "HF_TOKEN=***", "RANK=0"]
+
+
+def test_a_probe_whose_interpreter_is_killed_is_lost_and_not_called_never_started(repo: FakeRepo) -> None:
+    repo.fault("import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)")
+    with repo.interpreter() as runner:
+        facts = runner.run()
+    assert (facts.outcome, facts.open_step) == ("lost", "config")
+    how = ended(facts, "the config").args["how"]
+    assert "was killed" in text(how["key"], how["args"])

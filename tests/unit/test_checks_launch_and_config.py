@@ -286,17 +286,17 @@ def test_preflight_entrypoints_are_looked_up_in_the_source_repo() -> None:
 def test_editable_paths_are_sane_and_hold_the_targets_files(patterns: list[str], messages: list[str]) -> None:
     manifest = {**MANIFEST, "constraints": {"editable_paths": patterns, "no_core_modification": True}}
     view = view_of({"training": {"plugin": ["mindspeed_mm/fsdp/models/toy"]}}, manifest=manifest)
-    assert [message for _, message in said(preflight.changes_stay_where_they_may(view))] == messages
+    assert [message for _, message in said(preflight.target_stays_where_it_may(view))] == messages
 
 
 def test_a_plugin_that_other_targets_use_is_not_a_change_of_this_one() -> None:
     manifest = {**MANIFEST, "constraints": {"editable_paths": ["examples"]}}
     view = view_of({"training": {"plugin": ["mindspeed_mm/fsdp/data/datasets/shared"]}}, manifest=manifest)
-    assert said(preflight.changes_stay_where_they_may(view)) == [("error", "preflight.outside_editable")]
+    assert said(preflight.target_stays_where_it_may(view)) == [("error", "preflight.outside_editable")]
     other = "examples/other/other.yaml"
     view.facts.configs[other] = ConfigFacts(other, view.config.data if view.config else None)
     view.facts.targets.append(TargetFacts("other", other))
-    assert preflight.changes_stay_where_they_may(view) == []
+    assert preflight.target_stays_where_it_may(view) == []
 
 
 def test_a_source_repo_that_is_not_there_is_not_looked_for_inside_itself() -> None:
@@ -322,7 +322,7 @@ def test_an_editable_folder_still_to_be_made_gets_no_suggestion(pattern: str, ne
     manifest = {**MANIFEST, "constraints": {"editable_paths": [pattern, "examples"]}}
     assets = {"manifest:constraints.editable_paths[0]": AssetFacts(pattern)}
     view = view_of(manifest=manifest, assets=assets, files=["examples/README.md", "examples/toy/a.py"])
-    (finding,) = preflight.changes_stay_where_they_may(view)
+    (finding,) = preflight.target_stays_where_it_may(view)
     assert (finding.message, finding.suggestion) == ("preflight.editable_missing", near)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from pytest_mindspeed_migration.checks.view import TargetView
 from pytest_mindspeed_migration.facts.config import ConfigFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
 from pytest_mindspeed_migration.findings import Finding
+from pytest_mindspeed_migration.messages import finding_line
 from pytest_mindspeed_migration.outcomes import MAX_FINDINGS, Judge, facts_stated
 
 
@@ -92,6 +94,17 @@ def test_a_broken_check_fails_its_contract_with_the_traceback_kept_aside(checks:
     assert verdict.status == "failed"
     assert verdict.findings[0].message == "outcome.internal_error"
     assert "ZeroDivisionError" in verdict.trace
+
+
+def test_what_the_system_refuses_is_no_error_of_a_check(checks: dict[str, list[Check]]) -> None:
+    def refused(view: TargetView) -> list[Finding]:
+        raise OSError(errno.ENOSPC, "No space left on device", "/run/x.json")
+
+    checks["code.names"] = [refused]
+    verdict = _judge(_view({})).verdict("code.names")
+    assert verdict.status == "failed"
+    assert verdict.findings[0].message == "outcome.system_error"
+    assert "No space left on device: '/run/x.json'" in finding_line(verdict.findings[0])
 
 
 def test_stated_facts_are_compared_only_where_the_contract_was_judged(checks: dict[str, list[Check]]) -> None:

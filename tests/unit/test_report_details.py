@@ -59,6 +59,8 @@ def test_tree_and_loaders_are_sections_of_the_report(lang: str) -> None:
         "failures": [],
         "notes": [],
         "unproven": [],
+        "since_title": None,
+        "since": [],
         "module_tree": details_of("config.apply_modules", view),
         "signatures": details_of("model.build", view),
         "fields": None,

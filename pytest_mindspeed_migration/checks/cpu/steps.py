@@ -101,7 +101,8 @@ def ended(probe: ProbeFacts, what: str) -> Finding:
         "signalled": ("cpu.how_signalled", {"signal": probe.signal}),
         "timeout": ("cpu.how_timeout", {"seconds": round(probe.duration)}),
     }.get(probe.outcome, (f"cpu.how_{probe.outcome}", {}))
-    return Finding("cpu.ended", {"what": what, "how": {"key": how[0], "args": how[1]}})
+    words = last_line(probe.log) if probe.outcome == "interpreter" else None
+    return Finding("cpu.ended", {"what": what, "how": {"key": how[0], "args": how[1]}}, value=words)
 
 
 def first_line(text: str) -> str:
@@ -110,6 +111,11 @@ def first_line(text: str) -> str:
     if len(lines) > 1 and lines[0].endswith("("):
         return f"{lines[0]}... {lines[-1]}"
     return lines[0] if lines else text.strip()
+
+
+def last_line(text: str) -> str | None:
+    """The last line of a log that says something."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), None)
 
 
 def _stopped_at(probe: ProbeFacts, step: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import traceback
+from collections import deque
 from typing import Any
 
 MAX_TEXT = 8_000
 MAX_CHAIN = 8
 MAX_FRAMES = 40
+MAX_PRINTED = 200  # frames of a traceback in the log: deep recursion has a million
 
 
 def describe(error: BaseException, repo: str) -> dict[str, Any]:
@@ -24,6 +27,17 @@ def describe(error: BaseException, repo: str) -> dict[str, Any]:
         the root), `missing` (module a ModuleNotFoundError names) and `code` (of a SystemExit).
     """
     return {**_one(error, repo), "chain": _chain(error, repo)}
+
+
+def print_error() -> None:
+    """Print the exception that is being handled to the log, whatever the target has done to `sys.stderr`."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(BaseException):
+            stream.flush()
+    with contextlib.suppress(BaseException):
+        text = traceback.format_exc(limit=-MAX_PRINTED).encode("utf-8", "backslashreplace")
+        while text:
+            text = text[os.write(2, text) :]
 
 
 def _one(error: BaseException, repo: str) -> dict[str, Any]:
@@ -58,7 +72,7 @@ def _chain(error: BaseException, repo: str) -> list[dict[str, Any]]:
 def _text(error: BaseException) -> str:
     try:
         text = str(error)
-    except Exception as broken:
+    except BaseException as broken:  # code of the target, which may do anything
         text = f"<{type(broken).__name__} while printing the message>"
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "..."
@@ -67,11 +81,10 @@ def _text(error: BaseException) -> str:
 def _frames(error: BaseException, repo: str) -> list[dict[str, Any]]:
     own = os.path.dirname(os.path.abspath(__file__))
     frames = []
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        path = frame.f_code.co_filename
-        if path.startswith(own):
-            continue
-        frames.append({"file": relative(path, repo), "line": line, "function": frame.f_code.co_name})
+    of_target = (one for one in traceback.walk_tb(error.__traceback__) if not one[0].f_code.co_filename.startswith(own))
+    for frame, line in deque(of_target, maxlen=MAX_FRAMES):
+        name = frame.f_code.co_name
+        frames.append({"file": relative(frame.f_code.co_filename, repo), "line": line, "function": name})
     if isinstance(error, SyntaxError) and error.filename:
         frames.append({"file": relative(error.filename, repo), "line": error.lineno or 0, "function": ""})
     return frames[-MAX_FRAMES:]
@@ -79,11 +92,14 @@ def _frames(error: BaseException, repo: str) -> list[dict[str, Any]]:
 
 def relative(path: str, repo: str) -> str:
     """A path relative to the target repo when it lies below it, else from the folder of its package on."""
-    path = os.path.abspath(path) if not path.startswith("<") else path
+    if not path.startswith("<"):
+        with contextlib.suppress(OSError):  # the working directory may be gone
+            path = os.path.abspath(path)
     root = os.path.join(repo, "")
     if path.startswith(root):
         return path[len(root) :].replace(os.sep, "/")
-    for entry in sorted((os.path.join(item, "") for item in sys.path if item), key=len, reverse=True):
+    folders = [os.path.join(item, "") for item in sys.path if item and isinstance(item, str)]
+    for entry in sorted(folders, key=len, reverse=True):
         if path.startswith(entry):
             return path[len(entry) :].replace(os.sep, "/")
     return path

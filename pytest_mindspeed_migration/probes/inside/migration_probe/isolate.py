@@ -8,11 +8,10 @@ import select
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from typing import Any
 
-from .describe import describe
+from .describe import describe, print_error
 
 
 def in_child(function: Callable[[], Any], repo: str, seconds: float) -> dict[str, Any]:
@@ -37,7 +36,10 @@ def in_child(function: Callable[[], Any], repo: str, seconds: float) -> dict[str
     os.close(reading)
     if timed_out:
         os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
+    try:
+        _, status = os.waitpid(child, 0)
+    except ChildProcessError:  # the target ignores SIGCHLD: nobody is told how children ended
+        status = 0
     if timed_out:
         return {"ended": "timeout"}
     try:
@@ -56,12 +58,15 @@ def one_thread() -> None:
 
 def _answer(function: Callable[[], Any], repo: str, writing: int) -> None:
     code = 1
+    process = os.getpid()
     try:
         try:
             answer = {"value": function()}
         except BaseException as error:
-            traceback.print_exc()
+            print_error()
             answer = {"error": describe(error, repo)}
+        if os.getpid() != process:  # forked by the target: its parent answers
+            return
         with os.fdopen(writing, "w", encoding="utf-8") as stream:
             json.dump(answer, stream, default=str)
         code = 0

@@ -16,11 +16,10 @@ import runpy
 import signal
 import sys
 import time
-import traceback
 from typing import Any
 
-from .describe import describe
-from .server import die_with_parent
+from .describe import describe, print_error
+from .server import die_with_parent, leave
 
 
 def main(path: str) -> int:
@@ -36,10 +35,7 @@ def main(path: str) -> int:
         try:
             code = _train(request, rank)
         finally:
-            with contextlib.suppress(Exception):
-                sys.stdout.flush()
-                sys.stderr.flush()
-            os._exit(code)
+            leave(code)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda got, _: os.kill(child, got))
     while True:
@@ -74,7 +70,7 @@ def _train(request: dict[str, Any], rank: int) -> int:
     except BaseException as error:
         if isinstance(error, SystemExit) and error.code in (0, None):
             return 0
-        traceback.print_exc()
+        print_error()
         _write(out, f"error-{rank}.json", describe(error, request["repo"]))
         return error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1
     finally:

@@ -74,13 +74,13 @@ def is_array(path: str) -> bool:
 
 
 def write_rows(rows: list[Any], path: str, array: bool) -> str:
-    """Write rows as a JSON array or as JSON lines; the path."""
+    """Write rows as a JSON array or as JSON lines; the path. In ASCII: a lone surrogate of a row is no UTF-8."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as stream:
         if array:
-            json.dump(rows, stream, ensure_ascii=False, indent=1)
+            json.dump(rows, stream, indent=1)
         else:
-            stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            stream.writelines(json.dumps(row) + "\n" for row in rows)
     return path
 
 

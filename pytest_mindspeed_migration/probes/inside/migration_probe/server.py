@@ -14,13 +14,15 @@ import selectors
 import signal
 import socket
 import sys
-import traceback
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from .boot import boot
+from .describe import print_error
 from .probes import run
 
+_END_SECONDS = 3
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -30,7 +32,7 @@ def serve(path: str) -> None:
 
     The socket is bound first: requests that arrive during the imports wait. A client that goes away ends its probe.
     """
-    die_with_parent()
+    die_with_parent(signal.SIGTERM)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path + "+")
@@ -46,6 +48,7 @@ def serve(path: str) -> None:
     selector.register(listener, selectors.EVENT_READ)
     selector.register(wakeup, selectors.EVENT_READ)
     children: dict[int, socket.socket] = {}
+    signal.signal(signal.SIGTERM, lambda *_: _end(children))
     while True:
         for key, _ in selector.select():
             if key.fileobj is listener:
@@ -75,17 +78,15 @@ def _fork(connection: socket.socket, inherited: list[socket.socket]) -> int:
         os.setsid()
         die_with_parent()
         signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for number in (signal.SIGCHLD, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
         for end in inherited:
             end.close()
         code = _answer(json.loads(request), connection)
     except BaseException:
-        traceback.print_exc()
+        print_error()
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):
-                stream.flush()
-        os._exit(code)
+        leave(code)
 
 
 def _answer(request: dict[str, Any], connection: socket.socket) -> int:
@@ -133,6 +134,22 @@ def _kill_session(leader: int, running: dict[int, socket.socket]) -> None:
             _kill(os.kill, pid)
 
 
+def _end(running: dict[int, socket.socket]) -> None:
+    """End this process and all that its probes started: what a killed process leaves behind becomes our child."""
+    for leader in running:
+        _kill(os.killpg, leader)
+    give_up = time.monotonic() + _END_SECONDS
+    while time.monotonic() < give_up:
+        for pid in _own_orphans():
+            _kill(os.kill, pid)
+        try:
+            if not os.waitpid(-1, os.WNOHANG)[0]:
+                time.sleep(0.005)
+        except ChildProcessError:
+            break
+    os._exit(0)
+
+
 def _kill(how: Callable[[int, int], None], pid: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         how(pid, signal.SIGKILL)
@@ -163,10 +180,20 @@ def _read_line(connection: socket.socket) -> bytes:
     return line
 
 
-def die_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent ends. Linux only."""
+def leave(code: int) -> NoReturn:
+    """End this process at once; what it printed arrives, if the target has left streams that can be flushed."""
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+    finally:
+        os._exit(code)
+
+
+def die_with_parent(how: signal.Signals = signal.SIGKILL) -> None:
+    """Ask the kernel to send this process a signal when its parent ends. Linux only."""
     parent = os.getppid()
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _prctl(_PR_SET_PDEATHSIG, how)
     if os.getppid() != parent:
         os._exit(1)
 

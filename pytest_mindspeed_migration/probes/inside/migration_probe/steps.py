@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .describe import describe
+from .describe import describe, print_error
 
 Send = Callable[[dict], None]  # type: ignore[type-arg]
 
@@ -35,15 +35,18 @@ class Steps:
         data: dict[str, Any] = {}
         self._send({"event": "begin", "name": name})
         started = time.perf_counter()
+        process = os.getpid()
         error = None
         try:
             yield data
         except KeyboardInterrupt:
             raise
         except BaseException as raised:  # SystemExit too: a target that exits must not end the probe
-            traceback.print_exc()
+            print_error()
             self._failed.add(name)
             error = describe(raised, self._repo)
+        if os.getpid() != process:  # a process that the target forked comes back as well: one of them speaks
+            os._exit(0)
         self._send(
             {
                 "event": "step",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 import os
-import traceback
 from functools import partial
 from typing import Any
 
 from .. import standins
 from ..assembly import Assembly, use_one_process
 from ..data_parts import build_dataset, build_loader, first_samples, inner
-from ..describe import describe
+from ..describe import describe, print_error
 from ..framework import Started, start
 from ..isolate import in_child, one_thread
 from ..loaded_once import load_once
@@ -76,7 +75,7 @@ def _try(request: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"samples": _read(started)}
     except Exception as error:
-        traceback.print_exc()
+        print_error()
         return {"error": describe(error, request["repo"])}
 
 

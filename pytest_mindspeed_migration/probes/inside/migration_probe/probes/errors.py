@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import traceback
 from functools import partial
 from typing import Any
 
 from .. import standins
-from ..describe import describe
+from ..describe import describe, print_error
 from ..framework import Started, start
 from ..isolate import in_child
 from ..plugins import import_plugins
@@ -50,7 +49,7 @@ def _run(request: dict[str, Any], overrides: dict[str, Any], until: str) -> dict
         try:
             _build(started, until)
         except Exception as error:
-            traceback.print_exc()
+            print_error()
             answer["error"] = describe(error, request["repo"])
     return {**answer, "warned": warnings}
 
