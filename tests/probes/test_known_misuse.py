@@ -157,7 +157,7 @@ MISUSES = (
         (
             (
                 MODELING,
-                '        options.setdefault("key_mapping", cls.checkpoint_key_mapping)\n',
+                '        options.setdefault("key_mapping", cls._checkpoint_conversion_mapping)\n',
                 '        options.setdefault("key_mapping", {"^language_model.lm_head": "head"})\n',
             ),
             META_OFF,
