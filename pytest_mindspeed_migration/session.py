@@ -202,10 +202,10 @@ class Session:
             items[:] = [item for item in items if item not in dropped]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note the targets that all contracts are judged of, once -k and the like have had their say."""
+        """Note the targets that most contracts are judged of, once -k and the like have had their say."""
         counts = Counter(suite.target for item in session.items if (suite := self.suite_of(item)) is not None)
         contracts = len(self.catalogue.of_subject("target"))
-        self._whole = frozenset(target for target, count in counts.items() if count >= contracts)
+        self._whole = frozenset(target for target, count in counts.items() if 2 * count > contracts)
         gc.freeze()  # spares the collector of garbage what lives until the end anyway: facts, records and items
 
     @pytest.hookimpl(wrapper=True)

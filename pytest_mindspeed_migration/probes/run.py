@@ -104,8 +104,8 @@ class ProbeRun:
         )
 
 
-_AHEAD = (("environment", "plugins", "model", "errors"), ("batch", "data_errors"))
-"""Probes that begin when a run judges all contracts of a target: in two rows, for machines that have two cores."""
+_AHEAD = (("environment", "plugins", "data_errors", "errors"), ("batch", "model"))
+"""Probes that begin when a run judges most contracts of a target: in two rows of like length, for two cores."""
 
 
 class TargetProbes:
@@ -113,7 +113,7 @@ class TargetProbes:
 
     Args:
         run: executes them.
-        ahead: whether all of them are going to be asked for, so that they may run beside each other.
+        ahead: whether most of them are going to be asked for, so that they may run beside each other.
     """
 
     def __init__(self, run: ProbeRun, ahead: bool = False) -> None:
