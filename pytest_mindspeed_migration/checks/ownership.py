@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..analysis.plugins import plugins_of, unowned
+from ..findings import Level
 from .view import TargetView
 
 
@@ -11,6 +12,11 @@ def judged_files(view: TargetView) -> list[str]:
     if view.is_framework:
         return sorted(unowned(view.facts))
     return sorted(plugins_of(view.facts, view.target.name).owned)
+
+
+def level_at(view: TargetView, path: str | None) -> Level:
+    """What a finding in a file counts as: an error in the migration's own code, a note in that of others."""
+    return "error" if is_own(view, path) else "note"
 
 
 def is_own(view: TargetView, path: str | None) -> bool:

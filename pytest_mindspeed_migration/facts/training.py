@@ -7,6 +7,10 @@ from typing import Any
 
 from .runtime import Raised, raised_from
 
+REHEARSAL = "rehearsal"
+DEVICES = "distributed_e2e"
+"""Probes: the target's trainer on CPU ranks with a small model; the same with the config as it is, on devices."""
+
 
 @dataclass
 class StepSeen:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..evidence.collector import folder_name
 from ..facts.runtime import ProbeFacts
+from ..facts.training import DEVICES, REHEARSAL
 from .client import run_probe
 from .limits import Limits
 from .once import alone, once
 from .progress import note
 from .requests import request_for
-from .training_request import DEVICES, REHEARSAL, Training
+from .training_request import Training
 from .warm import Interpreter
 
 if TYPE_CHECKING:
@@ -66,12 +67,11 @@ class ProbeRun:
             }
             boot_log = self.folder / "boot.log"
             limits, say = self._limits(probe), partial(note, self.folder, view.target.name)
-            return run_probe(local, self.address, self.interpreter, limits, boot_log, self.evidence, say)
+            trains = probe in (REHEARSAL, DEVICES)  # two at once would have half a machine each
+            with alone(self.folder / "training.lock") if trains else nullcontext():
+                return run_probe(local, self.address, self.interpreter, limits, boot_log, self.evidence, say)
 
-        if probe not in (REHEARSAL, DEVICES):
-            return once(self.folder, request, run)
-        with alone(self.folder / "training.lock"):  # two at once would have half a machine each
-            return once(self.folder, request, run)
+        return once(self.folder, request, run)
 
     def _limits(self, probe: str) -> Limits:
         """A distributed run has a limit for each step; its whole is bounded by that of all of them."""

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.features import value_of
+from ..facts.training import REHEARSAL
 from ..messages import text
 from .portable import Override
 
 if TYPE_CHECKING:
     from ..checks.view import TargetView
     from ..facts.launch import CommandFacts
-
-REHEARSAL = "rehearsal"
-DEVICES = "distributed_e2e"
-"""Probes: the target's trainer on CPU ranks with a small model; the same with the config as it is, on devices."""
 
 REHEARSAL_STEPS = 5
 DEVICE_STEPS = 100

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...facts.runtime import Raised
-from ...findings import Finding, Level
-from ..ownership import is_own
+from ...findings import Finding
+from ..ownership import level_at
 from ..registry import check
 from ..view import TargetView
 from .steps import data_of, first_line, place_of
@@ -54,15 +54,11 @@ def _judged(view: TargetView, case: dict[str, Any], result: dict[str, Any]) -> F
     ]
     if swallowed:
         message, by = swallowed[0]
-        return Finding(message, args, by["file"], by["line"], yaml_path=key, severity=_whose(view, by))
+        return Finding(message, args, by["file"], by["line"], yaml_path=key, severity=level_at(view, by["file"]))
     path, line = place_of(error)
-    level = _whose(view, {"file": path or ""})
+    level = level_at(view, path)
     return Finding("bad_config.unclear", args, path, line, yaml_path=key, severity=level)
 
 
 def _said(error: Raised) -> list[str]:
     return [error.message, *(str(item["message"]) for item in error.chain)]
-
-
-def _whose(view: TargetView, frame: dict[str, Any]) -> Level:
-    return "error" if is_own(view, frame["file"]) else "note"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...facts.runtime import Raised, StepFacts
-from ...findings import Finding, Level
-from ..ownership import is_own
+from ...findings import Finding
+from ..ownership import level_at
 from ..registry import Blocked, NothingToJudge, check
 from ..view import TargetView
 from .steps import first_line, judged_step, place_of
@@ -58,8 +58,4 @@ def _judged(view: TargetView, step: StepFacts) -> Finding | None:
         return None
     path, line = place_of(error)
     args = {"mistake": mistake, "error": error.type, "text": first_line(error.message), "words": step.data["words"][0]}
-    return Finding("bad_data.unclear", args, path, line, severity=_whose(view, path))
-
-
-def _whose(view: TargetView, path: str | None) -> Level:
-    return "error" if is_own(view, path) else "note"
+    return Finding("bad_data.unclear", args, path, line, severity=level_at(view, path))

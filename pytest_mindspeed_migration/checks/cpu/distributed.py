@@ -6,15 +6,13 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from ...facts.training import TrainingSeen, training_from
+from ...facts.training import DEVICES, REHEARSAL, TrainingSeen, training_from
 from ...findings import Finding
 from ..registry import NothingToJudge, check, detail
 from ..view import TargetView
 from .steps import data_of, failure, first_line, judged_step
 from .training import verdict_of
 
-REHEARSAL = "rehearsal"
-DEVICES = "distributed_e2e"
 _SHOWN = 10
 
 
