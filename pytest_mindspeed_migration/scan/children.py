@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..facts.source import ChildFacts
-from .expressions import dotted
+from .expressions import dotted, source_text
 
 CONTAINERS = {"ModuleList": "list", "Sequential": "sequential", "ModuleDict": "dict"}
 UNKNOWN = "?"
@@ -84,7 +84,7 @@ def children_of(
         return ChildFacts(name, callee, line, container, tests, method)  # type: ignore[arg-type]
 
     if isinstance(value, ast.IfExp):
-        test = ast.unparse(value.test)
+        test = source_text(value.test)
         both = [condition, test] if condition else [test]
         otherwise = [condition, f"not ({test})"] if condition else [f"not ({test})"]
         return [
@@ -117,9 +117,10 @@ def children_of(
 
 def _register_lookup(node: ast.expr) -> str | None:
     """`model_register.get(model_id)`: the name of the register."""
-    callee = dotted(node.func) if isinstance(node, ast.Call) else None
-    register, _, method = (callee or "").rpartition(".")
-    return register if method == "get" and register.endswith("register") else None
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "get":
+        return None
+    register = dotted(node.func.value)
+    return register if register is not None and register.endswith("register") else None
 
 
 def _elements(node: ast.expr, local: LocalModules) -> list[str]:

@@ -14,6 +14,14 @@ FILE_READS = {"open", "json.load", "yaml.safe_load", "yaml.load", "torch.load", 
 ARGV_CALLS = {"parse_args", "parse_known_args"}
 
 
+_CALLS = {name.rsplit(".", 1)[-1] for name in EXITS | FILE_READS | ARGV_CALLS} | {"Stream"}
+
+
+def may_be_effect(callee: str, last: str) -> bool:
+    """Whether a call can be one that `effect_of` classifies; `last` is the last part of the callee."""
+    return last in _CALLS or callee.startswith(("torch.npu.", "torch_npu."))
+
+
 def effect_of(trigger: str, detail: str, node: ast.AST | None) -> EffectFacts | None:
     """Classify an import, call or attribute; None when it is harmless. Line and guard are filled in by the caller."""
     if trigger == "npu_import":

@@ -6,11 +6,14 @@ import ast
 from typing import Any
 
 from ..facts.source import CallFacts
+from .effects import may_be_effect
 from .expressions import dotted, string_of
+from .notes import NOTED
 from .reading import FunctionState, Reading, add
 
 READS_KEY = {"get", "pop", "setdefault", "getattr", "hasattr"}
 SETS_ATTRIBUTE = {"register_buffer", "register_parameter", "add_module", "register_module"}
+_RECEIVER_CALLS = {"setattr", "hasattr", "getattr", "delattr", "__setattr__", "vars", *SETS_ATTRIBUTE}
 _OWN_NAMES = ("__package__", "__name__")
 
 
@@ -62,7 +65,11 @@ class ExpressionReader(Reading):
                 continue
             if kind is ast.Call:
                 self._call(node)
-            elif kind is ast.Subscript:
+                stack.append(node.func)
+                stack.extend(node.args)
+                stack.extend([keyword.value for keyword in node.keywords])
+                continue
+            if kind is ast.Subscript:
                 text = string_of(node.slice)
                 if text is not None:
                     self._key(text, node.lineno)
@@ -82,50 +89,69 @@ class ExpressionReader(Reading):
                     stack.append(child)
 
     def _call(self, node: ast.Call) -> None:
-        callee = dotted(node.func)
-        facts = self.facts
-        if self._function is not None:
-            self._function.notes.call(node, callee, self._guard > 0, self._condition)
-        for keyword in node.keywords:
-            if keyword.arg:
-                facts.keys_passed.setdefault(keyword.arg, node.lineno)
-        if callee is None:
-            if isinstance(node.func, ast.Attribute) and node.func.attr in READS_KEY and node.args:
-                self._key_argument(node.args[0], node.lineno)
-            return
-        last = callee.rsplit(".", 1)[-1]
-        if last in READS_KEY and node.args:
-            self._key_argument(
-                node.args[-1 if "." in callee and last != "getattr" else min(1, len(node.args) - 1)], node.lineno
-            )
-            if len(node.args) > 1:
-                self._key_argument(node.args[0 if "." in callee else 1], node.lineno)
+        func, arguments, line = node.func, node.args, node.lineno
+        callee = dotted(func)
+        if callee is not None:
+            last = callee.rpartition(".")[2]
+        else:
+            last = func.attr if isinstance(func, ast.Attribute) else ""
         state = self._function
+        if state is not None and last in NOTED:
+            state.notes.call(node, callee, self._guard > 0, self._condition)
+        keywords, double_star = self._keywords(node) if node.keywords else ([], [])
+        if last in READS_KEY and arguments:
+            self._keys_of_call(callee, last, arguments, line)
+        if callee is None:
+            return
         if last == "import_module" and callee in ("importlib.import_module", "import_module"):
             self._import_call(node)
-        elif callee == "setattr" and len(node.args) > 1 and string_of(node.args[1]):
-            self._outside_attribute(node.args[0], string_of(node.args[1]) or "")
-        elif last in SETS_ATTRIBUTE and isinstance(node.func, ast.Attribute) and node.args:
-            own = state is not None and dotted(node.func.value) == state.receiver
-            self._outside_attribute(node.func.value, (not own and string_of(node.args[0])) or "?")
-        if state is not None and state.owner is not None:
+        elif callee == "setattr" and len(arguments) > 1 and string_of(arguments[1]):
+            self._outside_attribute(arguments[0], string_of(arguments[1]) or "")
+        elif last in SETS_ATTRIBUTE and isinstance(func, ast.Attribute) and arguments:
+            own = state is not None and dotted(func.value) == state.receiver
+            self._outside_attribute(func.value, (not own and string_of(arguments[0])) or "?")
+        if state is not None and state.owner is not None and last in _RECEIVER_CALLS:
             self._receiver_call(callee, last, node, state)
-        self._effect("call", node.lineno, callee, node)
-        kinds: list[Any] = [type(argument) for argument in node.args]
+        if may_be_effect(callee, last):
+            self._effect("call", line, callee, node)
+        kinds: list[Any] = [type(argument) for argument in arguments]
+        stars = kinds.count(ast.Starred)
         call = CallFacts(
-            line=node.lineno,
+            line=line,
             callee=state.modules.stands_for(callee) if state else callee,
-            scope=".".join(self._scope),
-            positional=len(kinds) - kinds.count(ast.Starred),
-            keywords=[k.arg for k in node.keywords if k.arg],
-            names=[getattr(a, "id", "") for a in node.args] if kinds.count(ast.Name) > 1 else [],
-            star=ast.Starred in kinds,
-            double_star=[dotted(k.value) or "?" for k in node.keywords if k.arg is None],
+            scope=self._scope_name,
+            positional=len(kinds) - stars,
+            keywords=keywords,
+            names=[getattr(a, "id", "") for a in arguments] if kinds.count(ast.Name) > 1 else [],
+            star=stars > 0,
+            double_star=double_star,
             guarded=self._guard > 0,
         )
-        if call.double_star and self._conditions:
+        if double_star and self._conditions:
             call.condition = self._condition()
         (state.calls if state is not None else self._module_calls).append(call)
+
+    def _keywords(self, node: ast.Call) -> tuple[list[str], list[str]]:
+        """The keywords of a call, and what it hands on with `**`."""
+        keywords, double_star = [], []
+        passed = self.facts.keys_passed
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                double_star.append(dotted(keyword.value) or "?")
+            else:
+                keywords.append(keyword.arg)
+                passed.setdefault(keyword.arg, node.lineno)
+        return keywords, double_star
+
+    def _keys_of_call(self, callee: str | None, last: str, arguments: list[ast.expr], line: int) -> None:
+        """The keys that `x.get("key")`, `getattr(x, "key")` and the like read."""
+        if callee is None:
+            self._key_argument(arguments[0], line)
+            return
+        method = "." in callee
+        self._key_argument(arguments[-1 if method and last != "getattr" else min(1, len(arguments) - 1)], line)
+        if len(arguments) > 1:
+            self._key_argument(arguments[0 if method else 1], line)
 
     def _receiver_call(self, callee: str, last: str, node: ast.Call, state: FunctionState) -> None:
         """`setattr(self, ..)`, `hasattr(self, ..)`, `self.register_buffer("x", ..)`: attributes set by name."""

@@ -54,9 +54,44 @@ def annotation_text(node: ast.expr) -> str:
     """An annotation as source text, quotes of a forward reference taken off."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
-    if isinstance(node, ast.Name):
-        return node.id
-    return ast.unparse(node)
+    return source_text(node)
+
+
+def source_text(node: ast.expr) -> str:
+    """What `ast.unparse` gives, much sooner for the chains of names that types and tests mostly are."""
+    text = _plain_text(node)
+    return ast.unparse(node) if text is None else text
+
+
+def _plain_text(node: ast.expr) -> str | None:
+    kind = type(node)
+    if kind is ast.Name or kind is ast.Attribute:
+        return _chain_text(node)
+    if isinstance(node, ast.Constant):
+        return "None" if node.value is None else None
+    if isinstance(node, ast.Subscript):
+        value = _chain_text(node.value)
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        texts = [_plain_text(item) for item in items]
+        if value is None or None in texts or (isinstance(node.slice, ast.Tuple) and len(items) < 2):
+            return None
+        return f"{value}[{', '.join(text for text in texts if text is not None)}]"
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        operand = _chain_text(node.operand)
+        return None if operand is None else f"not {operand}"
+    return None
+
+
+def _chain_text(node: ast.expr) -> str | None:
+    """`a.b.c`, and nothing but names."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    parts.append(node.id)
+    return ".".join(reversed(parts))
 
 
 def constant(node: ast.AST | None) -> tuple[bool, Any]:

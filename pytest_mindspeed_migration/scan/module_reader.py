@@ -77,10 +77,10 @@ class ModuleReader(ExpressionReader):
         outer_function, outer_class = self._function, self._class
         if outer_function is not None:
             outer_function.definitions.add(node.name)
-        self._scope.append(node.name)
+        self._enter(node.name)
         decorators = [text for text in map(_decorator_text, node.decorator_list) if text]
         facts = FunctionFacts(
-            qualname=".".join(self._scope),
+            qualname=self._scope_name,
             line=node.lineno,
             end=node.end_lineno or node.lineno,
             signature=signature_of(node),
@@ -109,7 +109,7 @@ class ModuleReader(ExpressionReader):
         state.notes.finish()
         self._function, self._class = outer_function, outer_class
         self._guard, self._conditions, self._import_guard = outer_guard, outer_conditions, outer_import_guard
-        self._scope.pop()
+        self._leave()
         facts.keys = sorted(state.keys)
         if facts.compares:
             facts.choices = choices(node, facts.compares)
@@ -132,9 +132,9 @@ class ModuleReader(ExpressionReader):
         self._bind(node.name)
         if self._function is not None:
             self._function.definitions.add(node.name)
-        self._scope.append(node.name)
+        self._enter(node.name)
         facts = ClassFacts(
-            qualname=".".join(self._scope),
+            qualname=self._scope_name,
             line=node.lineno,
             bases=[dotted(base.value if isinstance(base, ast.Subscript) else base) or "?" for base in node.bases],
             decorators=[text for text in map(_decorator_text, node.decorator_list) if text],
@@ -156,7 +156,7 @@ class ModuleReader(ExpressionReader):
         self._body(node.body)
         facts.flags = condition_flags([c.condition for c in facts.children if c.condition], self._self_values)
         self._class, self._function, self._self_values = outer_class, outer_function, outer_values
-        self._scope.pop()
+        self._leave()
 
     def _import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -229,8 +229,9 @@ class ModuleReader(ExpressionReader):
         if self._function is not None:
             self._function.modules.loop(node.target, node.iter, self._function.receiver)
             self._function.notes.loop(node.target, node.iter)
-        with self._guarded():
-            self._body(node.body)
+        self._guard += 1
+        self._body(node.body)
+        self._guard -= 1
         self._body(node.orelse)
 
     def _with(self, node: ast.With | ast.AsyncWith) -> None:
@@ -242,7 +243,8 @@ class ModuleReader(ExpressionReader):
 
     def _if(self, node: ast.If) -> None:
         self._expression(node.test)
-        if dotted(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+        test = node.test
+        if dotted(test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
             self._type_checking += 1
             self._body(node.body)
             self._type_checking -= 1
@@ -250,10 +252,13 @@ class ModuleReader(ExpressionReader):
             return
         if self._function is not None:
             self._function.notes.branch(node)
-        with self._guarded((node.test, True)):
-            self._body(node.body)
-        with self._guarded((node.test, False)):
-            self._body(node.orelse)
+        self._guard += 1
+        self._conditions.append((test, True))
+        self._body(node.body)
+        self._conditions[-1] = (test, False)
+        self._body(node.orelse)
+        self._conditions.pop()
+        self._guard -= 1
 
     def _return(self, node: ast.Return) -> None:
         if node.value is not None:
@@ -263,8 +268,9 @@ class ModuleReader(ExpressionReader):
 
     def _while(self, node: ast.While) -> None:
         self._expression(node.test)
-        with self._guarded():
-            self._body(node.body)
+        self._guard += 1
+        self._body(node.body)
+        self._guard -= 1
         self._body(node.orelse)
 
     def _try(self, node: Any) -> None:
@@ -278,12 +284,13 @@ class ModuleReader(ExpressionReader):
         self._guard -= conditional
         self._attribute_guard -= missing
         self._import_guard -= survives
-        with self._guarded():
-            for handler in node.handlers:
-                if handler.name:
-                    self._bind(handler.name)
-                self._body(handler.body)
-            self._body(node.orelse)
+        self._guard += 1
+        for handler in node.handlers:
+            if handler.name:
+                self._bind(handler.name)
+            self._body(handler.body)
+        self._body(node.orelse)
+        self._guard -= 1
         self._body(node.finalbody)
 
     def _expr_statement(self, node: ast.Expr) -> None:

@@ -6,13 +6,16 @@ import ast
 from collections.abc import Callable
 
 from ..facts.source import FunctionFacts, LookupFacts, WriteFacts
-from .expressions import dotted, string_of
+from .expressions import dotted, source_text, string_of
 
 LONGEST = 200
 """Source text above this length is not kept: nobody evaluates it."""
 
 PREFETCH = {"set_modules_to_forward_prefetch", "set_modules_to_backward_prefetch"}
 """Methods that `torch.distributed.fsdp.fully_shard` gives to the modules it wraps, and to no others."""
+
+NOTED = {"getattr", "hasattr", "setattr", *PREFETCH}
+"""Last parts of the callees that `FunctionNotes.call` looks at."""
 
 
 class FunctionNotes:
@@ -134,7 +137,7 @@ class FunctionNotes:
         """Source text of a value; of a local name, the text of what it was assigned."""
         if isinstance(node, ast.Name):
             node = self._values.get(node.id, node)
-        text = ast.unparse(node) if not isinstance(node, (ast.Dict, ast.List, ast.Lambda)) else "?"
+        text = source_text(node) if not isinstance(node, (ast.Dict, ast.List, ast.Lambda)) else "?"
         return text if len(text) <= LONGEST else "?"
 
 
@@ -150,7 +153,7 @@ def condition_flags(conditions: list[str], values: dict[str, ast.expr | None]) -
     flags = {}
     for name, value in values.items():
         if value is not None and any(f"self.{name}" in text for text in conditions):
-            text = ast.unparse(value)
+            text = source_text(value)
             if len(text) <= LONGEST:
                 flags[name] = text
     return flags

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from ..facts.source import CallFacts, ClassFacts, FunctionFacts, ImportFacts, ModuleFacts
 from .children import LocalModules
 from .effects import effect_of
+from .expressions import source_text
 from .notes import FunctionNotes
 
 
@@ -34,9 +33,11 @@ class Reading:
     def __init__(self, path: str, name: str, is_package: bool) -> None:
         self.facts = ModuleFacts(path=path, name=name, is_package=is_package)
         self._scope: list[str] = []
+        self._scope_name = ""  # of the innermost class or function, with those around it
         self._class: ClassFacts | None = None
         self._function: FunctionState | None = None
         self._conditions: list[tuple[ast.expr, bool]] = []  # tests around the statement, with the outcome they need
+        self._tests: dict[ast.expr, str] = {}  # their source texts, as far as they were asked for
         self._guard = 0  # depth of `if`/`try` that make what is inside conditional
         self._attribute_guard = 0  # depth of `try` that survives a missing attribute
         self._import_guard = 0  # depth of `try` that survives a failing import
@@ -59,22 +60,24 @@ class Reading:
         else:
             self._bound.setdefault(name, 1)
 
-    @contextmanager
-    def _guarded(self, condition: tuple[ast.expr, bool] | None = None) -> Iterator[None]:
-        self._guard += 1
-        if condition is not None:
-            self._conditions.append(condition)
-        try:
-            yield
-        finally:
-            self._guard -= 1
-            if condition is not None:
-                self._conditions.pop()
-
     def _condition(self) -> str | None:
         """The tests around the current statement as source text; made only where it is kept, since it is slow."""
-        texts = [ast.unparse(test) if needed else f"not ({ast.unparse(test)})" for test, needed in self._conditions]
+        texts = []
+        for test, needed in self._conditions:
+            text = self._tests.get(test)
+            if text is None:
+                text = self._tests[test] = source_text(test)
+            texts.append(text if needed else f"not ({text})")
         return " and ".join(texts) or None
+
+    def _enter(self, name: str) -> None:
+        """Into a class or function."""
+        self._scope.append(name)
+        self._scope_name = ".".join(self._scope)
+
+    def _leave(self) -> None:
+        self._scope.pop()
+        self._scope_name = ".".join(self._scope)
 
     def _absolute(self, node: ast.ImportFrom) -> str | None:
         if not node.level:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..facts.source import StepFacts
-from .expressions import dotted
+from .expressions import dotted, source_text
 
 METHODS = ("model_post_init", "__post_init__")
 UNKNOWN = "?"
@@ -34,18 +34,18 @@ def _steps(statements: list[ast.stmt], receiver: str) -> list[StepFacts]:
 def _step(node: ast.stmt, receiver: str) -> list[StepFacts]:
     if isinstance(node, ast.If):
         body, orelse = _steps(node.body, receiver), _steps(node.orelse, receiver)
-        return [StepFacts("if", node.lineno, text=ast.unparse(node.test), body=body, orelse=orelse)]
+        return [StepFacts("if", node.lineno, text=source_text(node.test), body=body, orelse=orelse)]
     if isinstance(node, ast.Raise):
         return [StepFacts("raise", node.lineno)]
     if isinstance(node, ast.Assert):
         refusal = StepFacts("raise", node.lineno)
-        return [StepFacts("if", node.lineno, text=f"not ({ast.unparse(node.test)})", body=[refusal])]
+        return [StepFacts("if", node.lineno, text=f"not ({source_text(node.test)})", body=[refusal])]
     if isinstance(node, ast.Return):
         return [StepFacts("return", node.lineno)]
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target = dotted(node.targets[0])
         if target is not None:
-            return [StepFacts("set", node.lineno, target, ast.unparse(node.value))]
+            return [StepFacts("set", node.lineno, target, source_text(node.value))]
     changed = sorted(
         {
             text
