@@ -29,15 +29,18 @@ _SUFFIX = r"\.(?:yaml|yml|sh|json|py)"
 _PATH = re.compile(
     rf"(?<![\w./:@$}}>*<-])(?:\./|(?:\.\./)*{repo_paths.REPO_NAME}/)?([A-Za-z_][^\s`'\"()，。；：、（）|,;]{{0,200}}?{_SUFFIX})(?![\w/*])"
 )
+_SUFFIXES = (".yaml", ".yml", ".sh", ".json", ".py")
 _LINK = re.compile(r"\]\(([^()\s#]+)(?:#[^()\s]*)?\)")
 _LINK_SUFFIXES = (".md", ".yaml", ".yml", ".sh", ".json", ".py")
 _DEPENDENCY_CLONE = re.compile(r"mindspeed|megatron", re.IGNORECASE)
 _COPY_WORDS = re.compile(r"拷贝|复制|放到|放置|放入|拷至|\b(?:copy|copied|place|put)\b", re.IGNORECASE)
+_COPY_SIGNS = ("拷", "制", "放", "cop", "place", "put")  # in a line in lower case that `_COPY_WORDS` is found in
 _FOLDER_IN_PROSE = re.compile(r"`?(?:\.?/|\$\{?\w+\}?/)?((?:mindspeed_mm|examples)/[\w./-]*)`?")
 _NAME_IN_PROSE = re.compile(r"`([\w.-]+)`")
 _ANCHORS = ("mindspeed_mm", "examples")
 _PROSE_FOLDERS = frozenset({"mindspeed_mm", "examples", "docs", "docker", "tests", "scripts"})  # hold no user data
 _TO_BE_MADE = re.compile(r"新建|新增|创建|添加|\b(?:create|add(?:ing)?|new)\b", re.IGNORECASE)
+_MAKING_SIGNS = ("新", "创建", "添加", "create", "add", "new")  # likewise for `_TO_BE_MADE`
 _HEADING = re.compile(r"^\s*(?:#+\s|\*\*[^*]+\*\*\s*$)")
 _VERSION_TABLE = re.compile(r"版本|依赖|软件|version|package|dependenc|software|requirement", re.IGNORECASE)
 _CLONE_NAME = re.compile(r"([\w.-]+?)(?:\.git)?/?$")
@@ -79,7 +82,7 @@ class _Reader:
         heading_makes = before_makes = False  # whether the heading and the line before speak of files to be made
         for number, whole in enumerate(text.splitlines(), 1):
             line = whole[:_MAX_LINE]
-            match = _FENCE.match(line)
+            match = _FENCE.match(line) if "```" in line or "~~~" in line else None
             if block is None and match:
                 fence, language, block, start = match[1], match[2].lower(), [], number + 1
             elif block is not None and match and match[1].startswith(fence) and not match[2]:
@@ -91,19 +94,22 @@ class _Reader:
                 if language not in _SHELL and not line.lstrip().startswith(("#", "//")):
                     self._prose_paths(line, number)
             else:
-                makes = _TO_BE_MADE.search(line) is not None
+                lower = line.lower()
+                makes = any(sign in lower for sign in _MAKING_SIGNS) and _TO_BE_MADE.search(line) is not None
                 heading_makes = makes if _HEADING.match(line) else heading_makes
                 if not (heading_makes or before_makes or makes):
                     self._prose_paths(line, number)
                     self._links(line, number)
-                self._prose_copy(line, number)
+                if any(sign in lower for sign in _COPY_SIGNS):
+                    self._prose_copy(line, number)
                 before_makes = makes if line.strip() else before_makes
             is_row = line.lstrip().startswith("|")
             if not is_row:
                 table_head, versions = "", False
             elif not table_head:
                 table_head, versions = line, _VERSION_TABLE.search(line) is not None
-            self.require(from_text(line, in_table=versions), number)
+            if versions or "==" in line:
+                self.require(from_text(line, in_table=versions), number)
         self.facts.references = [ref for ref in self.facts.references if not self._is_made(ref.path)]
 
     def _is_made(self, path: str) -> bool:
@@ -270,7 +276,7 @@ class _Reader:
     # -- prose --------------------------------------------------------------------------------------------------
 
     def _prose_paths(self, line: str, number: int) -> None:
-        if "/" not in line:
+        if "/" not in line or not any(suffix in line for suffix in _SUFFIXES):
             return
         in_repo = self._in_repo()
         for match in _PATH.finditer(line.replace("\\_", "_")):
@@ -281,6 +287,8 @@ class _Reader:
                 self._note(path, number)
 
     def _links(self, line: str, number: int) -> None:
+        if "](" not in line:
+            return
         for match in _LINK.finditer(line):
             target = match[1]
             if target.endswith(_LINK_SUFFIXES) and "://" not in target and not target.startswith("/"):

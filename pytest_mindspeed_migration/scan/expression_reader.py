@@ -91,10 +91,7 @@ class ExpressionReader(Reading):
     def _call(self, node: ast.Call) -> None:
         func, arguments, line = node.func, node.args, node.lineno
         callee = dotted(func)
-        if callee is not None:
-            last = callee.rpartition(".")[2]
-        else:
-            last = func.attr if isinstance(func, ast.Attribute) else ""
+        last = callee.rpartition(".")[2] if callee is not None else getattr(func, "attr", "")
         state = self._function
         if state is not None and last in NOTED:
             state.notes.call(node, callee, self._guard > 0, self._condition)

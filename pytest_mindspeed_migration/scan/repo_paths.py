@@ -32,6 +32,7 @@ _PLACEHOLDER = re.compile(
 _INVENTED = re.compile(r"(?:^|[/_])(?:custom|my|new|model_name|model_id)(?=[/_.])", re.IGNORECASE)
 
 
+@lru_cache(maxsize=8192)
 def is_placeholder(path: str, prose: bool = False) -> bool:
     """Whether the path is a pattern for the reader to fill in (`qwen3vl_xxB.sh`, `/path/to/x`, `<name>`, `*.json`).
 
@@ -98,6 +99,8 @@ def same_answers(repo: Path, asked: dict[str, int]) -> bool:
 
 def _mode(repo: Path, rel: str) -> int:
     """Kind and execute bits of a file or folder; 0 when there is none, as for a symlink loop or an impossible name."""
+    if _asked and rel in _asked[-1]:
+        return _asked[-1][rel]
     try:
         mode = os.stat(os.path.join(repo, rel)).st_mode & _KIND_AND_EXECUTE_BITS
     except (OSError, ValueError):

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 HARD_SPACE = "\x1f"  # a blank inside `$(...)`: word splitting must not break the text there
 
 _TOKEN = re.compile(
-    r"""(?P<blank>[ \t\r]+|\\\r?\n)
+    r"""(?P<text>(?![0-9]+[<>])[^\s\\'"$`;&|<>()]+)
+      | (?P<blank>[ \t\r]+|\\\r?\n)
       | (?P<newline>\n)
       | (?P<heredoc><<-?(?!<)[ \t]*(?P<quote>['"]?)(?P<end>[\w.]+)(?P=quote))
       | (?P<dup>[0-9]*[<>]&[0-9-]+)
@@ -21,8 +22,7 @@ _TOKEN = re.compile(
       | (?P<single>'[^']*(?:'|\Z))
       | (?P<double>")
       | (?P<dollar>\$|`)
-      | (?P<escape>\\(?:.|\Z))
-      | (?P<text>[^\s\\'"$`;&|<>()]+)""",
+      | (?P<escape>\\(?:.|\Z))""",
     re.VERBOSE | re.DOTALL,
 )
 _DOUBLE_TEXT = re.compile(r'[^"\\$`]+')
@@ -64,10 +64,10 @@ class Word:
         """`NAME=value` as name, whether it appends, and the value; None for another word."""
         if not self.parts or self.parts[0].kind != "text" or self.parts[0].quoted:
             return None
-        match = _ASSIGNMENT.match(self.parts[0].text)
+        first = self.parts[0]
+        match = _ASSIGNMENT.match(first.text) if "=" in first.text else None
         if match is None:
             return None
-        first = self.parts[0]
         rest = Part("text", first.text[match.end() :], False, first.line)
         return match[1], match[2] == "+=", Word(self.line, [rest, *self.parts[1:]])
 
@@ -94,6 +94,9 @@ def commands(text: str, line: int = 1) -> Iterator[Command]:
 
 def expand(word: Word, variables: Mapping[str, str]) -> list[str]:
     """The fields a word expands to. An unknown variable stays as `${NAME}`, a command substitution as `$(...)`."""
+    if len(word.parts) == 1 and word.parts[0].kind == "text":
+        text = word.parts[0].text
+        return [text] if text or word.parts[0].quoted else []
     fields: list[str] = [""]
     quoted = False
     for part in word.parts:
@@ -206,18 +209,23 @@ class _Lexer:
                 command.redirects.append((redirect, word))
             word, redirect = None, None
 
-        while self.at < len(self.text):
-            start_line = self.line
-            match = _TOKEN.match(self.text, self.at)
+        text, end_of_text, token_at = self.text, len(self.text), _TOKEN.match
+        while self.at < end_of_text:
+            match = token_at(text, self.at)
             if match is None:  # cannot happen: every character has an alternative; a guard against looping
                 self.at += 1
                 continue
-            kind, token = match.lastgroup or "", match[0]
-            kind = "heredoc" if match["heredoc"] is not None else kind
-            if kind == "text" and word is None and token.startswith("#"):
-                self._skip_comment()
+            kind, token, start_line = match.lastgroup, match[0], self.line
+            if kind == "text":
+                if word is None:
+                    if token[0] == "#":
+                        self._skip_comment()
+                        continue
+                    word = Word(start_line)
+                word.parts.append(Part("text", token, False, start_line))
+                self.at = match.end()
                 continue
-            if kind in ("double", "dollar"):
+            if kind == "double" or kind == "dollar":
                 if word is None:
                     word = Word(start_line)
                 if kind == "double":
@@ -226,18 +234,16 @@ class _Lexer:
                     self._dollar(word, quoted=False)
                 continue
             self.at = match.end()
-            self.line += token.count("\n")
+            if "\n" in token:
+                self.line += token.count("\n")
             if kind == "blank":
                 if token[0] != "\\":
                     end_word()
-            elif kind in ("text", "single", "escape"):
+            elif kind == "single" or kind == "escape":
                 if word is None:
                     word = Word(start_line)
-                if kind == "single":
-                    token = token[1:].removesuffix("'")
-                elif kind == "escape":
-                    token = token[1:]
-                word.parts.append(Part("text", token, kind != "text", start_line))
+                token = token[1:].removesuffix("'") if kind == "single" else token[1:]
+                word.parts.append(Part("text", token, True, start_line))
             elif kind == "redirect":
                 end_word()
                 redirect = token
