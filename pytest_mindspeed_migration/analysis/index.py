@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from ..facts.source import CallFacts, ClassFacts, FunctionFacts, ImportFacts, ModuleFacts
 from ..facts.static import StaticFacts
@@ -17,8 +17,7 @@ MAX_BASES = 50
 """Classes that are looked at to know all bases of one; the rest of them count as unreadable."""
 
 
-@dataclass(frozen=True)
-class Ref:
+class Ref(NamedTuple):
     """Something a name means. `kind`: function, class, module, value (anything else bound), external, missing."""
 
     kind: str
@@ -44,6 +43,8 @@ class Index:
         self._calls: dict[str, dict[str, list[CallFacts]]] = {}
         self._method_calls: dict[str, dict[str, list[CallFacts]]] = {}
         self._names: dict[tuple[str, str], Ref | None] = {}
+        self._resolved: dict[tuple[str, str, str], Ref | None] = {}
+        self._methods: dict[tuple[Ref, str, bool], tuple[str, FunctionFacts] | None] = {}
         self._nested: dict[str, set[str]] = {}
         self._linear: dict[tuple[str, str], tuple[list[tuple[str, ClassFacts]], list[str]]] = {}
         self._open = 0  # results of `linear` that are being worked out
@@ -189,6 +190,15 @@ class Index:
 
     def resolve(self, module: str, text: str, scope: str = "") -> Ref | None:
         """What dotted source text means inside a function (`scope`, its qualname) of a module. None: unknown."""
+        key = (module, text, scope)
+        if key in self._resolved:
+            return self._resolved[key]
+        found = self._resolve(module, text, scope)
+        if not self._open:  # meanwhile, a result may only be due to the limit
+            self._resolved[key] = found
+        return found
+
+    def _resolve(self, module: str, text: str, scope: str) -> Ref | None:
         root, _, rest = text.partition(".")
         ref = self._local(module, root, scope) or self.lookup(module, root)
         for part in rest.split(".") if rest else []:
@@ -293,12 +303,19 @@ class Index:
 
     def method(self, ref: Ref, name: str, skip_first: bool = False) -> tuple[str, FunctionFacts] | None:
         """(module, function) of a method as the class finds it in the repo; with `skip_first`, from `super()`."""
+        key = (ref, name, skip_first)
+        if key in self._methods:
+            return self._methods[key]
         chain, _ = self.linear(ref)
+        found = None
         for module, facts in chain[1 if skip_first else 0 :]:
             function = self.functions(module).get(f"{facts.qualname}.{name}")
             if function is not None:
-                return module, function
-        return None
+                found = module, function
+                break
+        if not self._open:
+            self._methods[key] = found
+        return found
 
     def all_classes(self) -> Iterator[tuple[ModuleFacts, ClassFacts]]:
         """Every class of every module."""

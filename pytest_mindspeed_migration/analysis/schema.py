@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from keyword import iskeyword
 from typing import Any
 
 from ..facts.source import FieldFacts
@@ -162,6 +163,9 @@ class Schema:
         """Parse an annotation as written in a module."""
         key = (module, text)
         if key not in self._types:
+            if text.isidentifier() and not iskeyword(text):
+                self._types[key] = self._named(text, module)
+                return self._types[key]
             try:
                 self._types[key] = self._type(ast.parse(text, mode="eval").body, module)
             except (SyntaxError, RecursionError, ValueError):
@@ -178,6 +182,10 @@ class Schema:
             return TypeExpr("union", (self._type(node.left, module), self._type(node.right, module)), text=text)
         if isinstance(node, ast.Subscript):
             return self._generic(node, module, text)
+        return self._named(text, module)
+
+    def _named(self, text: str, module: str) -> TypeExpr:
+        """A type that is written as a name."""
         name = text.rsplit(".", 1)[-1]
         if name in ("bool", "int", "float", "str"):
             return TypeExpr(name, text=text)

@@ -55,9 +55,7 @@ def scan(
     project.read([path for target in chosen for path in entry_files(facts, project, target)], wait=False)
     project.read(_registered_elsewhere(facts, project, chosen), wait=False)
     facts.modules = dict(sorted(project.modules.items()))
-    facts.flow = project.derive(
-        lambda: follow_configuration(repo, facts.modules, facts.files, facts.repo.package, project.core)
-    )
+    facts.flow = project.derive(lambda: follow_configuration(repo, facts, project.core))
     if everything:
         more = framework_files(project, facts.scripts, ahead)
         facts.scripts.update(more.scripts)

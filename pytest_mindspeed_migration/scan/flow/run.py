@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...analysis.index import Index
-from ...analysis.schema import Schema, root_of
+from ...analysis.index import index_of
+from ...analysis.readers import schema_of
 from ...facts.flow import FlowFacts
-from ...facts.source import ModuleFacts
+from ...facts.static import StaticFacts
 from .bodies import Bodies
 from .engine import Engine, registered_objects
 
 
-def follow_configuration(
-    repo: Path, modules: dict[str, ModuleFacts], files: list[str], package: str, core: str
-) -> FlowFacts:
-    """Follow the configuration through every module below `core` (the FSDP2 package's folder, with a final "/")."""
-    index = Index(modules.values(), files, package)
-    schema = Schema(index, root_of(index, [], package))
+def follow_configuration(repo: Path, found: StaticFacts, core: str) -> FlowFacts:
+    """Follow the configuration through every module below `core` (the FSDP2 package's folder, with a final "/").
+
+    Of `found` only the modules and files need to be complete.
+    """
+    index, schema, modules = index_of(found), schema_of(found), found.modules
     registrations = [(facts.name, item) for facts in modules.values() for item in facts.registrations]
     engine = Engine(index, schema, Bodies(repo), registered_objects(index, registrations))
     inside = [facts.name for path, facts in modules.items() if path.startswith(core)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Hashable
 
 from ...analysis.index import Ref
@@ -13,9 +13,9 @@ class State:
     """Cells of abstract values (parameters, attributes, returns, globals) with the functions that depend on them."""
 
     def __init__(self) -> None:
-        self._cells: dict[Hashable, set[Value]] = {}
+        self._cells: dict[Hashable, Values] = {}
         self._keys: dict[Mapping, list[str]] = {}
-        self._readers: dict[Hashable, set[Ref]] = {}
+        self._readers: defaultdict[Hashable, set[Ref]] = defaultdict(set)
         self._queue: deque[Ref] = deque()
         self._queued: set[Ref] = set()
         self.visited: set[Ref] = set()
@@ -24,15 +24,14 @@ class State:
     def get(self, cell: Hashable, reader: Ref | None) -> Values:
         """Values of a cell; `reader` looks again when it grows."""
         if reader is not None:
-            self._readers.setdefault(cell, set()).add(reader)
-        values = self._cells.get(cell)
-        return frozenset(values) if values else NOTHING
+            self._readers[cell].add(reader)
+        return self._cells.get(cell, NOTHING)
 
     def add(self, cell: Hashable, values: Values) -> None:
         """Add values to a cell."""
-        known = self._cells.setdefault(cell, set())
+        known = self._cells.get(cell, NOTHING)
         if not values <= known:
-            known |= values
+            self._cells[cell] = known | values
             for reader in self._readers.get(cell, ()):
                 self.enqueue(reader)
 
