@@ -63,23 +63,44 @@ def source_text(node: ast.expr) -> str:
     return ast.unparse(node) if text is None else text
 
 
+_OPERATORS = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+
+
 def _plain_text(node: ast.expr) -> str | None:
-    kind = type(node)
-    if kind is ast.Name or kind is ast.Attribute:
+    """The text of names, subscripts of them, tests of one of them and `x | y`; None for anything else."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
         return _chain_text(node)
-    if isinstance(node, ast.Constant):
-        return "None" if node.value is None else None
     if isinstance(node, ast.Subscript):
         value = _chain_text(node.value)
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        texts = [_plain_text(item) for item in items]
-        if value is None or None in texts or (isinstance(node.slice, ast.Tuple) and len(items) < 2):
+        texts = [text for text in map(_operand_text, items) if text is not None]
+        if value is None or len(texts) < len(items) or (isinstance(node.slice, ast.Tuple) and len(items) < 2):
             return None
-        return f"{value}[{', '.join(text for text in texts if text is not None)}]"
+        return f"{value}[{', '.join(texts)}]"
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return _joined(node.left, _OPERATORS[type(node.ops[0])], node.comparators[0])
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) and not isinstance(node.left, ast.BinOp):
+        return _joined(node.left, "|", node.right)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         operand = _chain_text(node.operand)
         return None if operand is None else f"not {operand}"
     return None
+
+
+def _joined(left: ast.expr, operator: str, right: ast.expr) -> str | None:
+    before, after = _operand_text(left), _operand_text(right)
+    return None if before is None or after is None else f"{before} {operator} {after}"
+
+
+def _operand_text(node: ast.expr) -> str | None:
+    """The text of what needs no brackets wherever it stands."""
+    if isinstance(node, ast.Constant):
+        plain = node.value is None or (isinstance(node.value, (bool, int, str)) and node.kind is None)
+        return repr(node.value) if plain else None
+    return _plain_text(node) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else None
 
 
 def _chain_text(node: ast.expr) -> str | None:

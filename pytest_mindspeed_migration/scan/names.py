@@ -24,6 +24,9 @@ UNREADABLE_DETAIL = "not UTF-8"
 DYNAMIC_DETAIL = "dynamic"
 """`NameFacts.detail` of a name that the file may create at run time through `globals()` or `exec`."""
 
+_WRITES_NAMES = ("globals", "exec", "builtins")
+"""Names without which no code makes module names at run time."""
+
 _CHUNK = 2000
 """Files of one command line, whose length is limited."""
 _TIMEOUT = 120
@@ -113,7 +116,9 @@ def _binary() -> str:
 def _names(full: Path, items: list[_Report]) -> Iterator[NameFacts]:
     try:
         source = full.read_bytes()
-        places, lines = _Places(ast.parse(source)), source.decode("utf-8-sig").split("\n")
+        lines = source.decode("utf-8-sig").split("\n")
+        everywhere = any(word.encode() in source for word in _WRITES_NAMES)
+        places = _Places(ast.parse(source), None if everywhere else {item.row for item in items})
     except (OSError, SyntaxError, ValueError, RecursionError):
         return
     seen: set[tuple[str, int]] = set()
@@ -128,9 +133,12 @@ def _names(full: Path, items: list[_Report]) -> Iterator[NameFacts]:
 
 
 class _Places:
-    """What stands at a line and column of a file: text that is never evaluated, the body of a loop."""
+    """What stands at a line and column of a file: text that is never evaluated, the body of a loop.
 
-    def __init__(self, tree: ast.Module) -> None:
+    With `rows`, only the module's statements on those lines are looked at.
+    """
+
+    def __init__(self, tree: ast.Module, rows: set[int] | None) -> None:
         self._lazy: list[ast.expr] = []
         self._loops: list[ast.AST] = []
         self._strings: set[str] = set()
@@ -139,6 +147,8 @@ class _Places:
             isinstance(node, ast.ImportFrom) and node.module == "__future__" and _imports(node, "annotations")
             for node in tree.body
         )
+        if rows is not None:
+            tree.body = [node for node in tree.body if any(_first(node) <= row <= _last(node) for row in rows)]
         self._walk(tree, postponed, in_function=False)
 
     def _walk(self, root: ast.AST, postponed: bool, in_function: bool) -> None:
@@ -155,7 +165,7 @@ class _Places:
                 self._strings.add(node.value)
                 if not isinstance(root, ast.JoinedStr):  # names in an f-string are evaluated
                     self._lazy.append(node)
-            elif isinstance(node, ast.Name) and node.id in ("globals", "exec", "builtins"):
+            elif isinstance(node, ast.Name) and node.id in _WRITES_NAMES:
                 self._dynamic = True
             function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or (
                 in_function and not isinstance(node, ast.ClassDef)
@@ -173,6 +183,15 @@ class _Places:
     def may_create(self, name: str) -> bool:
         """Whether the file writes module names at run time and holds a text that could be (part of) this one."""
         return self._dynamic and any(len(text) > 2 and text in name for text in self._strings)
+
+
+def _first(node: ast.stmt) -> int:
+    """The line a statement begins on, decorators included."""
+    return min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])
+
+
+def _last(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
 
 
 def _imports(node: ast.ImportFrom, name: str) -> bool:

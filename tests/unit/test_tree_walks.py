@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_mindspeed_migration.atomic import indented
+from pytest_mindspeed_migration.scan.expressions import source_text
 from pytest_mindspeed_migration.scan.nodes import children, walk
 
 PACKAGE = Path(__file__).parents[2] / "pytest_mindspeed_migration"
@@ -59,3 +60,17 @@ def test_children_are_those_of_ast_without_operators(source: str) -> None:
 )
 def test_indented_json_is_what_json_writes(value: Any) -> None:
     assert indented(value) == json.dumps(value, ensure_ascii=False, indent=2)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "a", "a.b.c", "None", "Optional[torch.Tensor]", "Dict[str, Any]", "x[(a, b)]", "x[(a,)]", "x[()]", "x[1:2, :]",
+        "x['it\\'s']", "x[u'k']", "Optional['Later']", "x[-1]", "x[1_000]", "x[0.1]", "Tuple[int, ...]",
+        "a | b", "a | b | c", "a | (b | c)", "list[a | None]", "x is not None", "a.b == 'c'", "k not in m.n", "a < b < c",
+        "not a.b", "not (a == b)", "(a or b) == c", "a == (not b)", "f(x)[0]", "a[b].c", "x == True", "(yield) is a",
+    ],
+)  # fmt: skip
+def test_source_text_is_what_ast_makes_of_it(source: str) -> None:
+    node = ast.parse(source, mode="eval").body
+    assert source_text(node) == ast.unparse(node)
