@@ -68,7 +68,8 @@ def test_indented_json_is_what_json_writes(value: Any) -> None:
         "a", "a.b.c", "None", "Optional[torch.Tensor]", "Dict[str, Any]", "x[(a, b)]", "x[(a,)]", "x[()]", "x[1:2, :]",
         "x['it\\'s']", "x[u'k']", "Optional['Later']", "x[-1]", "x[1_000]", "x[0.1]", "Tuple[int, ...]",
         "a | b", "a | b | c", "a | (b | c)", "list[a | None]", "x is not None", "a.b == 'c'", "k not in m.n",
-        "a < b < c", "not a.b", "not (a == b)", "(a or b) == c", "a == (not b)", "f(x)[0]", "a[b].c", "x == True", "(yield) is a",
+        "a < b < c", "not a.b", "not (a == b)", "(a or b) == c", "a == (not b)", "f(x)[0]", "a[b].c", "x == True",
+        "(yield) is a",
     ],
 )  # fmt: skip
 def test_source_text_is_what_ast_makes_of_it(source: str) -> None:
