@@ -187,7 +187,8 @@ class _Places:
 
 def _first(node: ast.stmt) -> int:
     """The line a statement begins on, decorators included."""
-    return min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(item.lineno for item in decorators)])
 
 
 def _last(node: ast.stmt) -> int:

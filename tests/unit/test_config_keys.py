@@ -498,3 +498,28 @@ def test_a_section_of_the_older_stack_must_fit_the_function_it_is_handed_to(tmp_
     assert [(f.message, f.path, f.line) for f in found] == [
         ("schema.unexpected_keyword", "examples/strict.yaml", 4),
     ]
+
+
+def test_what_a_function_shows_before_its_values_are_known_does_not_count(tmp_path: Path) -> None:
+    trainer = """
+        from mindspeed_mm.fsdp.params.argument import Arguments
+        class Loader:
+            def load(self, training):
+                return training.save
+        class Engine:
+            def __init__(self, training):
+                self.training = training
+            def run(self):
+                return self.loader.load(self.training)
+            def prepare(self):
+                self.loader = Loader()
+        class Trainer:
+            def __init__(self, args: Arguments):
+                engine = Engine(args.training)
+                engine.run()
+                engine.prepare()
+    """
+    flow = facts_of(tmp_path, files={"train/trainer.py": trainer}).flow
+    assert [read.line for read in flow.reads if (read.node, read.key) == ("training", "save")] == [5]
+    assert not [escape for escape in flow.escapes if escape.node.startswith("training")]
+    assert "load" not in flow.untyped

@@ -15,6 +15,9 @@ from .body_reader import NODE_METHODS, BodyReader
 from .state import State
 from .values import NOTHING, Arguments, Code, Instance, Mapping, Node, Value, Values
 
+Found = dict[tuple[Any, ...], Any]
+"""What tells a record from others, beginning with its list in `FlowFacts` -> the record."""
+
 LIMIT = 6000
 """Most function readings in one run: a guard against code that never settles."""
 
@@ -27,13 +30,18 @@ class Engine:
     schema: Schema
     bodies: Bodies
     registered: dict[str, list[Ref]]  # register name -> registered objects
-    facts: FlowFacts = field(default_factory=FlowFacts)
     state: State = field(default_factory=State)
     _opened: set[Ref] = field(default_factory=set)
-    _seen: dict[tuple[object, ...], Any] = field(default_factory=dict)  # what tells a record from others -> the record
+    _found: dict[Ref | None, Found] = field(default_factory=dict)  # by the function in whose last reading it was
+    _now: Found = field(default_factory=dict)
 
     def follow(self, modules: Iterable[str]) -> FlowFacts:
-        """Seed every function of these modules that takes a schema class, then read until nothing changes."""
+        """Seed every function of these modules that takes a schema class, then read until nothing changes.
+
+        What a function showed before all was known of its values does not count: only its last reading does, so that
+        the order in which functions are read has no say.
+        """
+        self._begin(None)
         for module in modules:
             for facts in self.index.functions(module).values():
                 self._seed(module, facts)
@@ -45,8 +53,28 @@ class Engine:
                 if not self._open_carriers():
                     break
                 continue
+            self._begin(function)
             self._read(function)
-        return self.facts
+        self._begin(None)
+        return self._settled()
+
+    def _begin(self, function: Ref | None) -> None:
+        """What is recorded from now on belongs to a new reading of the function, or to none."""
+        self._now = {} if function is not None else self._found.get(None, {})
+        self._found[function] = self._now
+
+    def _settled(self) -> FlowFacts:
+        facts = FlowFacts()
+        first: Found = {}
+        for found in self._found.values():
+            for mark, record in found.items():
+                if mark[0] == "untyped":
+                    note_untyped(facts, mark[1], mark[2], record)
+                else:
+                    _keep_first(first, mark, record)
+        for (kind, *_), record in first.items():
+            getattr(facts, kind).append(record)
+        return facts
 
     def _open_carriers(self) -> bool:
         """Methods of objects that hold configuration may be called by code that was not reached: have them read too."""
@@ -151,54 +179,57 @@ class Engine:
             self.read(node, name, path, function.line, "bind", False)
             self.state.add(("param", ref, name), frozenset([node.child(name)]))
         if not open_:
-            self._once(
-                self.facts.closed_calls, NodeBinding(node.path, ref.module, function.qualname, path, function.line)
-            )
+            self._once("closed_calls", NodeBinding(node.path, ref.module, function.qualname, path, function.line))
 
     # what is recorded
 
     def read(self, node: Node, key: str, path: str, line: int, how: str, guarded: bool) -> None:
         """Record that `key` of `node` is read."""
-        mark = ("read", node.path, key, path, how, guarded)
-        self._first(self.facts.reads, mark, KeyRead(node.path, key, path, line, how, guarded))  # type: ignore[arg-type]
+        mark = ("reads", node.path, key, path, how, guarded)
+        _keep_first(self._now, mark, KeyRead(node.path, key, path, line, how, guarded))  # type: ignore[arg-type]
 
     def untyped(self, key: str, path: str, line: int) -> None:
         """Record a read on a receiver nothing is known about."""
-        lines = self.facts.untyped.setdefault(key, {})
-        lines[path] = min(line, lines.get(path, line))
+        mark = ("untyped", key, path)
+        self._now[mark] = min(line, self._now.get(mark, line))
 
     def escape(self, values: Values, path: str, line: int, reason: str) -> None:
         """Record that nodes leave what can be followed."""
         for value in values:
             if isinstance(value, Node):
-                mark = ("escape", value.path, path, reason)
-                self._first(self.facts.escapes, mark, Escape(value.path, path, line, reason))
+                mark = ("escapes", value.path, path, reason)
+                _keep_first(self._now, mark, Escape(value.path, path, line, reason))
             elif isinstance(value, Mapping):
                 for inner in self.state.entries(value, None).values():
                     self.escape(inner, path, line, reason)
 
     def bind(self, node: Node, cls: Ref, path: str, line: int) -> None:
         """Record `Class(**node)`."""
-        self._once(self.facts.bindings, NodeBinding(node.path, cls.module, cls.qualname, path, line))
+        self._once("bindings", NodeBinding(node.path, cls.module, cls.qualname, path, line))
 
     def write(self, node: Node, key: str, path: str, line: int, method: str, guarded: bool) -> None:
         """Record an assignment to a key of a node."""
-        self._once(self.facts.writes, KeyWrite(node.path, key, path, line, method, guarded))
+        self._once("writes", KeyWrite(node.path, key, path, line, method, guarded))
 
     def dropped(self, node: Node, function: str, callee: str, path: str, line: int) -> None:
         """Record a parameter with a configuration value that an early return does not hand on."""
-        self._once(self.facts.dropped, DroppedParameter(node.path, function, callee, path, line))
+        self._once("dropped", DroppedParameter(node.path, function, callee, path, line))
 
-    def _once(self, records: list[Any], record: Any) -> None:
-        self._first(records, (type(record).__name__, *vars(record).values()), record)
+    def _once(self, kind: str, record: Any) -> None:
+        _keep_first(self._now, (kind, *vars(record).values()), record)
 
-    def _first(self, records: list[Any], mark: tuple[object, ...], record: Any) -> None:
-        """Keep one record of a mark: the one that stands first in its file, whichever was met first."""
-        known = self._seen.setdefault(mark, record)
-        if known is record:
-            records.append(record)
-        else:
-            known.line = min(known.line, record.line)
+
+def note_untyped(facts: FlowFacts, key: str, path: str, line: int) -> None:
+    """Add a read on a receiver nothing is known about."""
+    lines = facts.untyped.setdefault(key, {})
+    lines[path] = min(line, lines.get(path, line))
+
+
+def _keep_first(found: Found, mark: tuple[Any, ...], record: Any) -> None:
+    """Keep one record of a mark: the one that stands first in its file, whichever was met first."""
+    known = found.get(mark)
+    if known is None or record.line < known.line:
+        found[mark] = record
 
 
 def registered_objects(index: Index, registrations: Iterable[tuple[str, RegistrationFacts]]) -> dict[str, list[Ref]]:

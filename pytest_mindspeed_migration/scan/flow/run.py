@@ -9,7 +9,7 @@ from ...analysis.readers import schema_of
 from ...facts.flow import FlowFacts
 from ...facts.static import StaticFacts
 from .bodies import Bodies
-from .engine import Engine, registered_objects
+from .engine import Engine, note_untyped, registered_objects
 
 
 def follow_configuration(repo: Path, found: StaticFacts, core: str) -> FlowFacts:
@@ -29,7 +29,7 @@ def follow_configuration(repo: Path, found: StaticFacts, core: str) -> FlowFacts
         for function in facts.functions:
             if (name, function.qualname) not in visited:
                 for key in function.keys:
-                    engine.untyped(key, facts.path, function.line)
+                    note_untyped(flow, key, facts.path, function.line)
     _put_in_order(flow)
     return flow
 
