@@ -72,7 +72,8 @@ def parsed_files(folder: Path, repo: Path) -> list[str]:
         f"--migrate-repo={repo}",
         f"--migrate-export-facts={export}",
     )
-    return [str(repo / path) for path in json.loads(export.read_text(encoding="utf-8"))["modules"]]
+    facts = json.loads(export.read_text(encoding="utf-8"))
+    return [str(repo / path) for path in {**facts["modules"], **facts["other_modules"]}]
 
 
 def main() -> None:
