@@ -38,7 +38,7 @@ class Ahead:
         project = self._project
         found = {path: read_module(project.repo / path, path) for path in self._mine}
         found.update(self._helper.take())
-        project.take_ahead({path: (self._fresh[path], facts) for path, facts in found.items()}, self._theirs)
+        project.take_ahead({path: (self._fresh[path], facts) for path, facts in found.items()}, named=self._fresh)
 
     def framework(self) -> FrameworkFiles:
         """What the helper has read beside the package."""
@@ -53,7 +53,7 @@ class Ahead:
         return found
 
     def names(self) -> None:
-        """Take the undefined names of the files that the helper has read; to be called last."""
+        """Take the undefined names of all these files, which the helper has found; to be called last."""
         self._project.add_names(self._helper.take())
 
     def close(self) -> None:
@@ -62,11 +62,9 @@ class Ahead:
 
     def _work(self) -> Iterator[Any]:
         project = self._project
-        found = {path: read_module(project.repo / path, path) for path in self._theirs}
-        yield found
         with ThreadPoolExecutor(max_workers=1) as pool:
-            readable = [path for path, facts in found.items() if facts.syntax_error is None]
-            names = pool.submit(undefined_names, project.repo, readable)
+            names = pool.submit(undefined_names, project.repo, sorted(self._fresh))
+            yield {path: read_module(project.repo / path, path) for path in self._theirs}
             if self._reads_framework:
                 more = read_framework_files(project, {})
                 yield more, project.stamps_of(more.other_modules)

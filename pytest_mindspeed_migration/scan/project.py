@@ -96,15 +96,16 @@ class Project:
 
         Args:
             found: stamp and facts by path.
-            named: files among them whose undefined names are found by others, see `add_names`.
+            named: files whose undefined names are found by others, see `add_names`.
         """
         self._ahead.update(found)
         self._named.update(named)
 
     def add_names(self, names: dict[str, list[NameFacts]]) -> None:
-        """Add undefined names by file."""
+        """Add undefined names by file; of one that cannot be parsed, nothing is known."""
         for path, items in names.items():
-            self.modules[path].unbound.extend(items)
+            if self.modules[path].syntax_error is None:
+                self.modules[path].unbound.extend(items)
 
     def stamps_of(self, paths: Iterable[str]) -> dict[str, list[int]]:
         """The stamps of files that were read."""
