@@ -12,7 +12,7 @@ from .names import undefined_names
 from .project import Project, read_module
 from .repo_paths import same_answers
 
-SHARE = 0.4
+SHARE = 0.48
 """Of the Python files, in bytes, that the helper reads: it reads scripts and documents too."""
 
 WORTH = 300_000

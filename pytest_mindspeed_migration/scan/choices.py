@@ -21,7 +21,8 @@ def choices(function: FunctionNode, compares: dict[str, list[str]]) -> dict[str,
     """
     names = {name for statements in _blocks(function.body) for name in _chains(statements)}
     names.update(_row(function.body))
-    keys = {name: _key_of(function, name) for name in sorted(names)}
+    values = _assigned(function) if names else {}
+    keys = {name: _key_of(values, name) for name in sorted(names)}
     return {key: list(compares.get(name, ())) for name, key in keys.items() if key is not None}
 
 
@@ -62,13 +63,21 @@ def _compared(test: ast.expr) -> str | None:
     return dotted(test.left) if items and all(string_of(item) is not None for item in items) else None
 
 
-def _key_of(function: FunctionNode, name: str) -> str | None:
-    """The key whose value the name holds as it is; None for a text that was changed first, say to lower case."""
-    keys: set[str | None] = set()
+def _assigned(function: FunctionNode) -> dict[str, list[ast.expr | None]]:
+    """What each name of a function is assigned, None where that is no expression (a loop)."""
+    values: dict[str, list[ast.expr | None]] = {}
     for node in own_nodes(function):
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if any(dotted(target) == name for target in targets if target is not None):
-            keys.add(_read_key(getattr(node, "value", None)))
+        for target in targets:
+            name = dotted(target)
+            if name is not None:
+                values.setdefault(name, []).append(getattr(node, "value", None))
+    return values
+
+
+def _key_of(values: dict[str, list[ast.expr | None]], name: str) -> str | None:
+    """The key whose value the name holds as it is; None for a text that was changed first, say to lower case."""
+    keys = {_read_key(value) for value in values.get(name, ())}
     return name if not keys else keys.pop() if len(keys) == 1 else None
 
 

@@ -34,10 +34,13 @@ def endless_calls(tree: ast.Module, calls: list[CallFacts]) -> list[NameFacts]:
         elif isinstance(node, ast.ClassDef):
             methods = [item for item in node.body if isinstance(item, ast.FunctionDef) and item.args.args]
             methods = [item for item in methods if f"{node.name}.{item.name}" in names]
-            replaced = _set_attributes(node) if methods else set()
-            for method in methods:
-                if method.name not in replaced:
-                    found.extend(_call_of_itself(method, f"{method.args.args[0].arg}.{method.name}", node))
+            endless = [
+                (method, call)
+                for method in methods
+                for call in _call_of_itself(method, f"{method.args.args[0].arg}.{method.name}", node)
+            ]
+            replaced = _set_attributes(node) if endless else set()
+            found.extend(call for method, call in endless if method.name not in replaced)
     return found
 
 
