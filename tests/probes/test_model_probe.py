@@ -172,3 +172,11 @@ def test_token_ids_that_do_not_agree_are_named(demo: DemoTarget, changes: dict[s
     with demo.written(path, json.dumps({**config, **changes}).encode()):
         outcome = demo.judge("model.special_tokens")["model.special_tokens"]
     assert failures(outcome) == [key], lines(outcome)
+
+
+def test_the_folder_of_another_model_is_named_and_the_model_is_not_accused(demo: DemoTarget) -> None:
+    with demo.written(f"{CHECKPOINT}/config.json", json.dumps({"model_type": "qwen2"}).encode()):
+        outcomes = demo.judge("preflight.assets", "config.assets", "model.build")
+    assert failures(outcomes.pop("preflight.assets")) == ["model_folder.of_another"]
+    assert list(outcomes.values()) == ["blocked by preflight.assets"] * 2
+    assert failures(demo.judge("preflight.assets")["preflight.assets"]) == []

@@ -7,7 +7,8 @@ from typing import Any
 from ...findings import Finding, Level
 from ..registry import NothingToJudge, check
 from ..view import TargetView
-from .model_build import META_KEY, PROBE, step_of
+from .model_build import META_KEY, step_of
+from .model_folder import PROBE
 from .steps import failure
 
 _SHOWN = 8

@@ -9,7 +9,8 @@ from typing import Any
 from ...findings import Finding, Level
 from ..registry import NothingToJudge, check
 from ..view import TargetView
-from .model_build import PROBE, step_of
+from .model_build import step_of
+from .model_folder import PROBE
 from .steps import data_of, failure
 
 _PATH_KEY = "model.model_name_or_path"

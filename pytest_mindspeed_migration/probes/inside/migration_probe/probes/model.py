@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -45,8 +45,8 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
             data["loaders"] = signatures.loaders(cls, request["repo"])
     route: list[str] = []
     with steps.step("model.build") as data:
-        data["stand_ins"], data["route"] = used, route
-        with _routes(started, route):
+        data["stand_ins"], data["route"], data["config"] = used, route, {}
+        with _routes(started, route, lambda config: data["config"].update(folder.architecture(config, cls))):
             model = _build(started)
         data["cls"] = type(model).__name__
         data["meta"] = sum(not item.is_meta for item in model.parameters()) == 0
@@ -131,8 +131,11 @@ def _no_decay(started: Started, model: Any) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def _routes(started: Started, taken: list[str]) -> Iterator[None]:
-    """Note which of the model hub's ways to build is taken: it falls back from one to the other without an error."""
+def _routes(started: Started, taken: list[str], loaded: Callable[[Any], None]) -> Iterator[None]:
+    """Note which of the model hub's ways to build is taken: it falls back from one to the other without an error.
+
+    `loaded` is told what each is given first: the folder's config on the Transformers route.
+    """
     try:
         hub = started.named("ModelHub")
     except AttributeError:  # a trainer with a way of its own
@@ -142,6 +145,7 @@ def _routes(started: Started, taken: list[str]) -> Iterator[None]:
     def noting(name: str, function: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             taken.append(name)
+            loaded(args[0] if args else None)
             return function(*args, **kwargs)
 
         return staticmethod(call)
