@@ -1,4 +1,4 @@
-"""The model folder of another model: who is told, what waits for it, and what else fails stays the model's matter."""
+"""A model folder that is absent or of another model: who is told, what waits for it, what stays the model's matter."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 from runtime_facts import Shown, said
 
 from pytest_mindspeed_migration.checks.registry import Blocked, NothingToJudge, judge
+from pytest_mindspeed_migration.checks.view import MODEL_KEY
+from pytest_mindspeed_migration.facts.assets import AssetFacts
 
 LACKS = "'Qwen3_5TextConfig' object has no attribute 'num_experts_per_tok'"
 DENSE = {
@@ -81,3 +83,29 @@ def test_a_class_that_declares_no_type_is_not_compared() -> None:
     shown.steps["model.build"]["data"] = {"config": {}}
     assert shown.judge("config.assets") == []
     assert said(shown.judge("model.from_config")) == [("error", "cpu.raised", None)]
+
+
+@pytest.mark.parametrize("contract", ["model.imports", "model.registration", "verify.bad_config_errors"])
+def test_a_plugin_that_reads_its_absent_folder_while_it_is_imported_is_not_judged(contract: str) -> None:
+    """On master, Step3-VL takes its base class out of the model folder when it is imported."""
+    shown = Shown("qwen3_vl_moe")
+    shown.set(MODEL_KEY, "./ckpt/X")
+    shown.fail("plugins", "HFValidationError", "Repo id must be in the form 'repo_name': 'ckpt/X'.", INSIDE)
+    with pytest.raises(NothingToJudge) as idle:
+        shown.judge(contract)
+    assert (idle.value.key, idle.value.values) == ("cpu.no_model_folder", {"path": "./ckpt/X"})
+
+
+def test_a_plugin_that_fails_by_itself_is_told_though_its_folder_is_absent() -> None:
+    shown = Shown("qwen3_vl_moe")
+    shown.set(MODEL_KEY, "./ckpt/X")
+    shown.fail("plugins", "NameError", "name 'ckpt' is not defined", INSIDE)
+    assert said(shown.judge("model.imports")) == [("error", "cpu.raised", None)]
+
+
+def test_a_plugin_that_cannot_read_the_folder_that_is_there_is_told() -> None:
+    shown = Shown("qwen3_vl_moe")
+    shown.fail("plugins", "OSError", "/models/dense holds no modeling_x.py", INSIDE)
+    there = {"manifest:runtime_assets.model_path": AssetFacts("/models/dense", exists=True, readable=True, size=3)}
+    view = replace(shown.view, manifest=GIVEN, facts=replace(shown.view.facts, assets=there))
+    assert said(judge("model.imports", view, "cpu")) == [("error", "cpu.raised", None)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...findings import Finding, Level
 from ..registry import NothingToJudge, check
-from ..view import TargetView
+from ..view import MODEL_KEY, TargetView
 from .model_build import META_KEY, step_of
 from .model_folder import PROBE
 from .steps import failure
@@ -14,7 +14,6 @@ from .steps import failure
 _SHOWN = 8
 _PREFIX = 2  # parts of a name that a prefix may have; what is alike after more of them are two modules
 _LOAD_KEY = "training.load"
-_PATH_KEY = "model.model_name_or_path"
 
 
 @check("model.checkpoint_keys", level="cpu")
@@ -41,13 +40,13 @@ def keys_fit(view: TargetView) -> list[Finding]:
     found += _unexpected(data)
     if data["renamed"]:
         args = {"count": data["renamed"], "way": data["way"]}
-        found.append(Finding("checkpoint.renamed", args, yaml_path=_PATH_KEY, severity="note"))
+        found.append(Finding("checkpoint.renamed", args, yaml_path=MODEL_KEY, severity="note"))
     return found
 
 
 def _broken(item: dict[str, str], folder: str) -> Finding:
     args = {"file": item["file"], "detail": item["detail"]}
-    return Finding(f"checkpoint.file_{item['problem']}", args, yaml_path=_PATH_KEY, value=folder)
+    return Finding(f"checkpoint.file_{item['problem']}", args, yaml_path=MODEL_KEY, value=folder)
 
 
 def _missing(data: dict[str, Any], level: Level) -> list[Finding]:
@@ -55,7 +54,7 @@ def _missing(data: dict[str, Any], level: Level) -> list[Finding]:
         Finding(
             "checkpoint.missing",
             {"name": item["name"], "count": item["count"]},
-            yaml_path=_PATH_KEY,
+            yaml_path=MODEL_KEY,
             value=item["first"],
             suggestion=_counterpart(item["name"], data["unexpected"]),
             severity=level,
@@ -79,7 +78,7 @@ def _shape(item: dict[str, Any], level: Level) -> Finding:
     return Finding(
         "checkpoint.shape",
         {"key": item["key"], "name": item["name"]},
-        yaml_path=_PATH_KEY,
+        yaml_path=MODEL_KEY,
         value=str(item["checkpoint"]),
         expected=str(item["model"]),
         severity=level,
@@ -92,7 +91,7 @@ def _unexpected(data: dict[str, Any]) -> list[Finding]:
     names = ", ".join(item["name"] for item in data["unexpected"][:_SHOWN])
     count = sum(item["count"] for item in data["unexpected"])
     args = {"names": names, "count": count}
-    return [Finding("checkpoint.unexpected", args, yaml_path=_PATH_KEY, severity="note")]
+    return [Finding("checkpoint.unexpected", args, yaml_path=MODEL_KEY, severity="note")]
 
 
 def _read_as_it_is(view: TargetView) -> bool:
@@ -102,4 +101,4 @@ def _read_as_it_is(view: TargetView) -> bool:
     if config.get(META_KEY) is not True:
         return True
     load = config.get(_LOAD_KEY)
-    return isinstance(load, str) and load == config.get(_PATH_KEY)
+    return isinstance(load, str) and load == config.get(MODEL_KEY)

@@ -9,7 +9,7 @@ from ...facts.runtime import Raised, StepFacts
 from ...facts.source import Signature
 from ...findings import Finding
 from ..registry import Blocked, NothingToJudge, check, detail
-from ..view import TargetView
+from ..view import MODEL_KEY, TargetView
 from .model_folder import BUILD, PROBE, doubts, need_its_folder
 from .steps import data_of, failure, first_line, judged_step
 
@@ -161,7 +161,7 @@ def _config_file(view: TargetView) -> list[Finding]:
     if folder["config"] in (None, "missing"):  # a model without one takes the custom route
         return []
     args = {"folder": folder["path"], "problem": first_line(folder["config"])}
-    return [Finding("model_build.config_json", args, yaml_path="model.model_name_or_path", value=folder["path"])]
+    return [Finding("model_build.config_json", args, yaml_path=MODEL_KEY, value=folder["path"])]
 
 
 def _hidden(error: Raised) -> Finding:

@@ -8,7 +8,7 @@ from typing import Any
 from ...facts.runtime import StepFacts
 from ...findings import Finding
 from ..registry import Blocked, NothingToJudge, check
-from ..view import TargetView
+from ..view import MODEL_KEY, TargetView
 from .steps import first_line, judged_step
 
 PROBE = "model"
@@ -16,7 +16,6 @@ BUILD = "model.build"
 GIVEN = "preflight.assets"
 WRITTEN = "config.assets"
 
-_KEY = "model.model_name_or_path"
 _LACKS = re.compile(r"'(\w+)' object has no attribute '")
 
 
@@ -24,7 +23,8 @@ _LACKS = re.compile(r"'(\w+)' object has no attribute '")
 def given_folder_is_of_the_model(view: TargetView) -> list[Finding]:
     """The folder that manifest or command line name holds the config of the model that the target builds."""
     if not _given(view):
-        raise NothingToJudge("preflight.no_model_path")
+        named = (view.manifest or {}).get("runtime_assets")
+        raise NothingToJudge("preflight.no_model_path" if named else "preflight.no_assets")
     return _judge(view)
 
 
@@ -52,7 +52,7 @@ def doubts(view: TargetView) -> list[Finding]:
     step = _built(view)
     if step is None or _types(step).get("fits", True) or _is_anothers(step):
         return []
-    return [Finding("model_folder.other_type", _args(view, step), yaml_path=_KEY, severity="note")]
+    return [Finding("model_folder.other_type", _args(view, step), yaml_path=MODEL_KEY, severity="note")]
 
 
 def _judge(view: TargetView) -> list[Finding]:
@@ -61,8 +61,8 @@ def _judge(view: TargetView) -> list[Finding]:
         return []
     assert step.error is not None
     args = {**_args(view, step), "error": first_line(step.error.root.message)}
-    types = _types(step)
-    return [Finding("model_folder.of_another", args, yaml_path=_KEY, value=types["type"], expected=types["declared"])]
+    place = {"yaml_path": MODEL_KEY, "value": args["type"], "expected": args["declared"]}
+    return [Finding("model_folder.of_another", args, **place)]
 
 
 def _given(view: TargetView) -> bool:
