@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...findings import Finding, Level
@@ -42,6 +43,26 @@ def keys_fit(view: TargetView) -> list[Finding]:
         args = {"count": data["renamed"], "way": data["way"]}
         found.append(Finding("checkpoint.renamed", args, yaml_path=MODEL_KEY, severity="note"))
     return found
+
+
+@check("model.checkpoint_keys", level="cpu")
+def continued_state_fits(view: TargetView) -> list[Finding]:
+    """Every parameter is in the distributed checkpoint that the training continues from, with its shape.
+
+    Some generations load what is there and leave the rest as it was made, without a word.
+    """
+    step_of(view, "model.checkpoint")
+    step = view.probe(PROBE).steps.get("model.sharded")
+    if step is None:
+        raise NothingToJudge("checkpoint.not_continued")
+    found = failure(view, PROBE, step, "FileSystemReader.read_metadata")
+    if found:
+        return [replace(one, yaml_path=_LOAD_KEY) for one in found]
+    data = step.data["compared"]
+    if data is None:
+        raise NothingToJudge("checkpoint.not_continued")
+    found = [*_missing(data, "error"), *(_shape(item, "error") for item in data["shapes"][:_SHOWN]), *_unexpected(data)]
+    return [replace(one, yaml_path=_LOAD_KEY) for one in found]
 
 
 def _broken(item: dict[str, str], folder: str) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from typing import Any
 
 from .. import standins
 from ..framework import Started, start
-from ..model import checkpoint, folder, plans, signatures, tied, tokens, tree
+from ..model import checkpoint, folder, plans, sharded, signatures, tied, tokens, tree
 from ..plugins import import_plugins
 from ..steps import Steps
 
@@ -20,7 +21,7 @@ _SHARDS = ("fsdp", "apply_modules")
 def probe(request: dict[str, Any], steps: Steps) -> None:
     """Steps: `config`, `plugins`, and of the model `folder`, `signatures`, `build`, `route` (why the hub did not take
     the Transformers route, where it did not), `modules`, `checkpoint`, `tie` (the trainer's
-    own function, where it has one), `tokenizer`.
+    own function, where it has one), `sharded` (a distributed checkpoint that is continued), `tokenizer`.
 
     The request has `plans`: the patterns that the config's plans hold, as the static facts of the repo tell.
     """
@@ -64,6 +65,10 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     with steps.step("model.checkpoint") as data:
         package = started.module.__name__.split(".")[0]
         data.update(checkpoint.compare(model, _path(started), package, shared))
+    load = _continued(request, started)
+    if load is not None:
+        with steps.step("model.sharded") as data:
+            data["compared"] = sharded.compare(model, load, shared)
     again = tied.tying_function(started.trainer_class)
     if again is not None:
         with steps.step("model.tie") as data:
@@ -162,6 +167,14 @@ def _routes(started: Started, taken: list[str], loaded: Callable[[Any], None]) -
 
 def _path(started: Started) -> str:
     return str(getattr(started.args.model, "model_name_or_path", None) or "")
+
+
+def _continued(request: dict[str, Any], started: Started) -> str | None:
+    """The folder that the training continues from; one of adapters alone is another matter."""
+    load = getattr(started.args.training, "load", None)
+    if not isinstance(load, str) or getattr(getattr(started.args.training, "lora", None), "enable", False):
+        return None
+    return os.path.join(request["repo"], os.path.expanduser(load))
 
 
 def _tokenizer_path(started: Started) -> str:
