@@ -3,8 +3,10 @@
     python scripts/bench_rehearsal.py --repo CHECKOUT --python PYTHON --pythonpath MINDSPEED --target NAME \
         --model-path FOLDER --dataset-path FILE --image-root FOLDER [--rounds 3]
 
-Runs the rehearsal, then torchrun on the very config and ranks that it used. Then plants ten mistakes in the target's
-YAML, one at a time: the time until `pytest --migrate-level=static` names the contract, and until the trainer fails.
+Runs the rehearsal, then torchrun on the very config and ranks that it used. Then plants the ten mistakes of
+`planted_defects.py`, one at a time: the time until `pytest --migrate-level=static` prints the line that names the
+mistake, and until the first rank of the trainer fails, which is before torchrun ends. Both have seen the checkout
+before; the trainer has the small model of the rehearsal, which it builds and loads in no time.
 """
 
 from __future__ import annotations
@@ -19,49 +21,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
+from planted_defects import DEFECTS, Defect, Migration
 
-Config = dict[str, Any]
-
-
-def put(path: str, value: Any) -> Callable[[Config], None]:
-    """A mistake: another value at a dotted path."""
-
-    def change(config: Config) -> None:
-        *parents, last = path.split(".")
-        node = config
-        for name in parents:
-            node = node.setdefault(name, {})
-        node[last] = value
-
-    return change
-
-
-# name, mistake, contract that has to say it
-DEFECTS: tuple[tuple[str, Callable[[Config], None], str], ...] = (
-    ("model_id of nobody", put("model.model_id", "qwen3_vl_moo"), "model.registration"),
-    ("dataset_type of nobody", put("data.dataset_param.dataset_type", "hugginface"), "data.registration"),
-    ("plugin folder misspelt", put("training.plugin", ["mindspeed_mm/fsdp/models/qwen3v"]), "config.linkage"),
-    (
-        "apply_modules match nothing",
-        put("parallel.fsdp_plan.apply_modules", ["model.layer.{*}"]),
-        "config.apply_modules",
-    ),
-    ("collator of nobody", put("data.dataloader_param.collate_param.model_name", "qwen4vl"), "data.collate"),
-    ("optimizer of nobody", put("training.optimizer", "adamx"), "config.types"),
-    ("attention of nobody", put("model.attn_implementation", "flash"), "config.types"),
-    ("iterations as text", put("training.train_iters", "many"), "config.types"),
-    ("dataloader_mode of nobody", put("data.dataloader_param.dataloader_mode", "samples"), "config.types"),
-    (
-        "recompute plan of nothing",
-        put("features.recompute_plan.apply_modules", ["model.layer.{*}"]),
-        "config.feature_plans",
-    ),
-)
+_UNBUFFERED = {**os.environ, "PYTHONUNBUFFERED": "1"}  # as on a terminal, where each line is shown at once
 
 
 def main() -> None:
@@ -107,25 +72,52 @@ class Bench:
         print(f"rehearsal {one:.1f} s, bare torchrun {other:.1f} s: {one / other:.2f} (limit 1.3)")
 
     def diagnoses(self) -> None:
-        """Ten mistakes: when pytest names the contract, and when the trainer fails."""
+        """Ten mistakes: when pytest names each, and when and where the trainer fails."""
         rank = json.loads(Path(self._torchrun[-1]).read_text(encoding="utf-8"))
-        effective = Path(rank["config"]).read_text(encoding="utf-8")
-        config = self._repo / self._evidence()["target"]["config"]
-        sound = config.read_text(encoding="utf-8")
+        broken = self._folder / "broken.yaml"
+        shutil.copy(rank["config"], broken)
+        migration = Migration(self._repo, [self._repo / self._evidence()["target"]["config"], broken])
         ratios = []
-        print(f"{'mistake':28} {'contract':22} {'pytest':>8} {'trainer':>9} {'ratio':>6}")
-        for name, change, contract in DEFECTS:
-            config.write_text(_changed(sound, change), encoding="utf-8")
-            seconds = self._pytest("--migrate-level=static")
-            failed = {one["id"] for one in self._evidence()["contracts"] if one["status"] == "failed"}
-            broken = self._folder / "broken.yaml"
-            broken.write_text(_changed(effective, change), encoding="utf-8")
-            (self._folder / "rank.json").write_text(json.dumps({**rank, "config": str(broken)}), encoding="utf-8")
-            trainer = self._train(str(self._folder / "rank.json"), check=False)
-            ratios.append(trainer / seconds if contract in failed else 0.0)
-            shown = contract if contract in failed else f"not {contract}, but {sorted(failed)}"
-            print(f"{name:28} {shown:22} {seconds:7.2f}s {trainer:8.1f}s {ratios[-1]:6.1f}")
+        print(f"{'mistake':36} {'in':15} {'contract':22} {'pytest':>7} {'trainer':>8}  {'fails in':18} {'ratio':>6}")
+        for defect in DEFECTS:
+            defect.edit(migration)
+            seconds = self._named(defect)
+            failed, place = self._failed({**rank, "config": str(broken)})
+            migration.restore()
+            ratios.append(failed / seconds if seconds else 0.0)
+            shown = f"{seconds:6.2f}s" if seconds else "unnamed"
+            row = f"{defect.name:36} {defect.part:15} {defect.contract:22} {shown:>7} {failed:7.1f}s  {place:18}"
+            print(f"{row} {ratios[-1]:6.1f}", flush=True)
         print(f"least ratio {min(ratios):.1f}, median {statistics.median(ratios):.1f} (limit 10)")
+
+    def _named(self, defect: Defect) -> float | None:
+        """Seconds until pytest has printed, below the defect's contract, the line that names it."""
+        command = self._command("--migrate-level=static")
+        start, found, contract = time.perf_counter(), None, ""
+        with subprocess.Popen(command, cwd=self._folder, stdout=subprocess.PIPE, text=True, env=_UNBUFFERED) as running:
+            assert running.stdout is not None
+            for line in running.stdout:
+                if not line.startswith(" "):
+                    contract = line.partition(":")[0]
+                elif found is None and contract == defect.contract and defect.says in line:
+                    found = time.perf_counter() - start
+        return found
+
+    def _failed(self, rank: dict[str, Any]) -> tuple[float, str]:
+        """Seconds until a rank of the trainer raised, and in which of its functions; all of them where none did."""
+        out = self._folder / "ranks"
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        request = self._folder / "rank.json"
+        request.write_text(json.dumps({**rank, "out": str(out)}), encoding="utf-8")
+        start = time.time()
+        whole = self._train(str(request), check=False)
+        errors = sorted(out.glob("error-*.json"), key=lambda path: path.stat().st_mtime)
+        if not errors:
+            return whole, "not at all"
+        error = json.loads(errors[0].read_text(encoding="utf-8"))
+        frames = [frame for frame in error["frames"] if "/train/" in frame["file"] and frame["function"] != "<module>"]
+        return errors[0].stat().st_mtime - start, frames[-1]["function"] if frames else "arguments"
 
     def _rehearsal(self) -> tuple[dict[str, Any], list[str]]:
         """The request of the rehearsal's probe, and the words that run a probe by hand; keeps their environment."""
@@ -155,25 +147,20 @@ class Bench:
         subprocess.run(command, env=self._environment, cwd=self._repo, capture_output=True, check=check)
         return time.perf_counter() - start
 
-    def _pytest(self, *arguments: str) -> float:
-        target = [f"--migrate-target={self._options.target}", f"--migrate-repo={self._repo}"]
-        command = [sys.executable, "-m", "pytest", "-q", *target, *arguments]
-        start = time.perf_counter()
+    def _pytest(self, *arguments: str) -> None:
+        command = self._command(*arguments)
         done = subprocess.run(command, cwd=self._folder, capture_output=True, text=True)
         if done.returncode not in (0, 1):
             raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-        return time.perf_counter() - start
+
+    def _command(self, *arguments: str) -> list[str]:
+        target = [f"--migrate-target={self._options.target}", f"--migrate-repo={self._repo}"]
+        return [sys.executable, "-m", "pytest", "-q", *target, *arguments]
 
     def _evidence(self) -> dict[str, Any]:
         (path,) = (self._folder / "migration-report").glob("*/evidence.json")
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return found
-
-
-def _changed(text: str, change: Callable[[Config], None]) -> str:
-    config = yaml.safe_load(text)
-    change(config)
-    return yaml.safe_dump(config, allow_unicode=True, sort_keys=False)
 
 
 if __name__ == "__main__":

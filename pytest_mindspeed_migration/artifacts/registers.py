@@ -201,9 +201,15 @@ def _way(material: Material, entry: dict[str, Any]) -> str:
     if entry["status"] == "blocked":
         blockers = ", ".join(material.records[entry["id"]]["blocked_by"])
         return material.text("artifact.unblock", {"contracts": blockers})
-    if entry["decided_at"] in material.result.head["environment"]["levels"]:
-        return material.text("artifact.judge_it", {})
-    return material.text("artifact.run_level", {"level": entry["decided_at"]})
+    level = _further_level(material, entry)
+    return material.text("artifact.run_level", {"level": level}) if level else material.text("artifact.judge_it", {})
+
+
+def _further_level(material: Material, entry: dict[str, Any]) -> str | None:
+    """The level it takes; None when this run went as far, or came to one of its levels and found nothing to judge."""
+    levels = material.result.head["environment"]["levels"]
+    idle = entry["status"] == "not_run" and set(levels) & set(material.catalogue.by_id[entry["id"]].levels)
+    return None if idle or entry["decided_at"] in levels else entry["decided_at"]
 
 
 def _of_runs(material: Material) -> Iterator[dict[str, Any]]:
@@ -269,8 +275,8 @@ def _judging(material: Material, waiting: dict[str, list[str]]) -> Iterator[dict
     together: dict[tuple[str, str, str], list[str]] = {}
     for entry in material.entries(material.records):
         if not entry["proven"] and entry["status"] in ("passed", "not_run"):
-            level = entry["decided_at"] if entry["decided_at"] not in levels else levels[-1]
-            needs = "" if level not in levels else _open(material, entry)
+            further = _further_level(material, entry)
+            level, needs = (further, "") if further else (levels[-1], _open(material, entry))
             together.setdefault((level, needs, _way(material, entry)), []).append(entry["id"])
     for (level, needs, way), contracts in together.items():
         command = material.records[contracts[0]]["recheck_command"].rpartition(" -k ")[0]

@@ -17,7 +17,10 @@ from .registry import NothingToJudge
 if TYPE_CHECKING:
     from ..outcomes import Verdict
 
-__all__ = ["FRAMEWORK", "TargetView"]
+__all__ = ["FRAMEWORK", "MODEL_KEY", "TargetView"]
+
+MODEL_KEY = "model.model_name_or_path"
+"""Where a config names the model folder."""
 
 
 class Probes(Protocol):
@@ -57,6 +60,15 @@ class TargetView:
     def config(self) -> ConfigFacts | None:
         """The target's YAML, None when it has none yet."""
         return self.facts.configs.get(self.target.config) if self.target.config else None
+
+    @property
+    def absent_model_folder(self) -> str | None:
+        """The model folder that manifest, command line or config name, when it is not on this machine."""
+        given = ((self.manifest or {}).get("runtime_assets") or {}).get("model_path")
+        written = given or (self.config.string(MODEL_KEY) if self.config else None)
+        place = "manifest:runtime_assets.model_path" if given else f"config:{self.target.config}:{MODEL_KEY}"
+        asset = self.facts.assets.get(place)  # of a name on a hub, nothing is looked up
+        return written if isinstance(written, str) and (asset is None or not asset.exists) else None
 
     @property
     def scripts(self) -> list[ScriptFacts]:

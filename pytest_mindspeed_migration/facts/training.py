@@ -34,6 +34,7 @@ class RankSeen:
         error: the exception that ended it.
         steps: what its trainer logged, in order.
         stack: where its threads stood when a hang was noticed.
+        began: whether torchrun came to start it.
     """
 
     rank: int
@@ -43,11 +44,15 @@ class RankSeen:
     error: Raised | None = None
     steps: list[StepSeen] = field(default_factory=list)
     stack: str = ""
+    began: bool = True
 
 
 @dataclass
 class TrainingSeen:
-    """A run: `stopped` says why it was killed ("hang", "output"), None when it ended by itself."""
+    """A run: `stopped` says why it was killed ("hang", "output"), None when it ended by itself.
+
+    `launcher` is what torchrun itself printed.
+    """
 
     expected: int
     exit_code: int | None = None
@@ -56,6 +61,7 @@ class TrainingSeen:
     step_seconds: float = 0.0
     observed: bool = False  # whether steps were seen on every rank, not only where the trainer prints them
     ranks: list[RankSeen] = field(default_factory=list)
+    launcher: str = ""
 
     @property
     def steps(self) -> list[StepSeen]:
@@ -73,7 +79,9 @@ def training_from(data: dict[str, Any], expected: int, step_seconds: float) -> T
     """
     ranks = [_rank(item) for item in data["ranks"]]
     observed = any(item["observed"] for item in data["ranks"])
-    return TrainingSeen(expected, data["exit_code"], data["stopped"], data["seconds"], step_seconds, observed, ranks)
+    seen = TrainingSeen(expected, data["exit_code"], data["stopped"], data["seconds"], step_seconds, observed, ranks)
+    seen.launcher = data["launcher"]
+    return seen
 
 
 def _rank(item: dict[str, Any]) -> RankSeen:
@@ -90,9 +98,8 @@ def _rank(item: dict[str, Any]) -> RankSeen:
         for name in ("loss", "grad_norm", "lr", "milliseconds"):
             if getattr(step, name) is None:
                 setattr(step, name, line[name])
-    return RankSeen(
-        item["rank"], end.get("time"), end.get("code"), end.get("signal"), error, steps, item["stack"] or ""
-    )
+    ended = end.get("time"), end.get("code"), end.get("signal")
+    return RankSeen(item["rank"], *ended, error, steps, item["stack"] or "", item["began"])
 
 
 def _observed(values: dict[str, Any]) -> StepSeen:

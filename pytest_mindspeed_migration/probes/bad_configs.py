@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.readers import schema_of
-from .portable import MODEL_KEY
+from ..checks.view import MODEL_KEY
 
 if TYPE_CHECKING:
     from ..checks.view import TargetView

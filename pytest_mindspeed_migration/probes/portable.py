@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.asset_paths import asset_values
 from ..analysis.conditions import UNKNOWN
 from ..analysis.features import default_of
+from ..checks.view import MODEL_KEY
 from ..messages import text
 from ..resources import resource_dir
 from ..yaml_files import load_yaml
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ..checks.view import TargetView
     from ..facts.config import ConfigFacts
 
-MODEL_KEY = "model.model_name_or_path"
 DATA_KEYS = ("dataset", "dataset_path", "data_path", "data_files", "dataset_dir")
 MEDIA_KEYS = ("dataset_dir", "image_root", "media_root", "data_dir")
 """Keys below `data.dataset_param` that hold the data and the folder of its media, the first that is there counts."""

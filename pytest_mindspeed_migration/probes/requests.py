@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.plugins import plugins_of
 from ..checks.registry import NothingToJudge
+from ..checks.view import MODEL_KEY
 from ..evidence.collector import folder_name
 from ..facts.training import DEVICES, REHEARSAL
 from .bad_configs import bad_configs
 from .plan_request import on_meta, plan_uses
-from .portable import MODEL_KEY, overrides_of
+from .portable import overrides_of
 from .training_request import launch_of, training_overrides
 
 if TYPE_CHECKING:

@@ -190,5 +190,5 @@ def test_the_report_marks_what_passed_below_the_level_that_decides(project: Proj
     project.facts({"alpha": {}})
     project.run("--migrate-target=alpha")
     report = project.read("alpha/verification_report.md")
-    assert "| config.linkage | passed | static* |" in report
-    assert "| config.launch_script | passed | static |" in report
+    assert "| config.parse | passed | static* |" in report
+    assert "| config.linkage | passed | static |" in report

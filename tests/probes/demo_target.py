@@ -9,18 +9,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pytest_mindspeed_migration.checks.registry import Blocked, NothingToJudge, judge
 from pytest_mindspeed_migration.checks.view import TargetView
 from pytest_mindspeed_migration.demo import demo_repo
+from pytest_mindspeed_migration.evidence.diagnosis import diagnosis_of
+from pytest_mindspeed_migration.facts.runtime import ProbeFacts
 from pytest_mindspeed_migration.findings import Finding
 from pytest_mindspeed_migration.manifest import load_manifest
 from pytest_mindspeed_migration.messages import finding_line
+from pytest_mindspeed_migration.outcomes import Verdict
 from pytest_mindspeed_migration.probes.limits import Limits
 from pytest_mindspeed_migration.probes.run import ProbeRun, TargetProbes
 from pytest_mindspeed_migration.probes.settings import _FIXED, _WITHOUT_NPU
 from pytest_mindspeed_migration.probes.warm import Interpreter, WarmInterpreter
 from pytest_mindspeed_migration.scan import static, targets
+from pytest_mindspeed_migration.triage import load_dictionary
 
 PYTHON = os.environ.get("MIGRATE_DEMO_PYTHON")
 TARGET = "internvl3_5"
@@ -37,6 +42,7 @@ class DemoTarget:
         self.repo = repo
         self._warm, self._interpreter = warm, interpreter
         self._count = 0
+        self.looked_at: list[ProbeFacts] = []  # in the last judgement
 
     @contextmanager
     def edited(self, *changes: tuple[str, str, str]) -> Iterator[None]:
@@ -81,8 +87,18 @@ class DemoTarget:
         target = targets.match(TARGET, found.targets)
         facts = static.scan(self.repo, [target.name], None, found)
         manifest = load_manifest(self.repo / EXAMPLE / "migration.yaml")
-        view = replace(TargetView(facts, target, manifest), probes=TargetProbes(run))
+        probes = TargetProbes(run)
+        self.looked_at = probes.looked_at
+        view = replace(TargetView(facts, target, manifest), probes=probes)
         return {contract: _outcome(contract, view) for contract in contracts}
+
+    def diagnosis(self, contract: str, outcome: list[Finding] | str) -> dict[str, Any]:
+        """The diagnosis that goes with what the last judgement found."""
+        assert isinstance(outcome, list), outcome
+        verdict = Verdict(contract, "failed", tuple(outcome), level="cpu", probes=tuple(self.looked_at))
+        found = diagnosis_of(verdict, load_dictionary(), "en")
+        assert found is not None
+        return found
 
 
 def _outcome(contract: str, view: TargetView) -> list[Finding] | str:

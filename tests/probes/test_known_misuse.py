@@ -26,13 +26,17 @@ NO_CHUNKS = (CONFIG, "  enable_chunk_loss: true\n", "  enable_chunk_loss: false\
 
 @dataclass(frozen=True)
 class Misuse:
-    """Symptom, the contract that shows it at level cpu, the key of its message, and the edits that plant it."""
+    """Symptom, the contract that shows it at level cpu, the key of its message, and the edits that plant it.
+
+    `cause` is the entry of the error dictionary that a run which broke is diagnosed by.
+    """
 
     symptom: str
     contract: str
     message: str
     changes: tuple[Change, ...]
     config: tuple[tuple[str, object], ...] = ()  # values of the checkpoint's config.json
+    cause: str = ""
 
 
 MISUSES = (
@@ -177,6 +181,24 @@ MISUSES = (
             ),
             (MODELING, PROJECT, "        logits = functional.linear(hidden, self.lm_head.weight)\n"),
         ),
+        cause="fsdp_mixed_tensor",
+    ),
+    Misuse(
+        "FSDP expects uniform original parameter dtype",
+        "verify.rehearsal",
+        "training.raised",
+        (
+            (MODELING, "from torch import Tensor, nn\n", "import torch\nfrom torch import Tensor, nn\n"),
+            (
+                MODELING,
+                "        return super().from_pretrained(path, *args, config=config, **options)\n",
+                "        model = super().from_pretrained(path, *args, config=config, **options)\n"
+                "        model.model.language_model.layers[0].mlp.to(torch.bfloat16)\n"
+                "        return model\n",
+            ),
+            META_OFF,
+        ),
+        cause="fsdp_dtype",
     ),
     Misuse(
         "recomputed values have different metadata than during the forward pass",
@@ -195,6 +217,7 @@ MISUSES = (
             ),
             (MODELING, "from torch import Tensor, nn\n", "import torch\nfrom torch import Tensor, nn\n"),
         ),
+        cause="recompute_metadata",
     ),
 )
 
@@ -215,3 +238,7 @@ def test_known_misuse_is_named_without_a_device(demo: DemoTarget, misuse: Misuse
     ):
         outcome = demo.judge(misuse.contract)[misuse.contract]
     assert misuse.message in failures(outcome), lines(outcome)
+    if misuse.cause:
+        diagnosis = demo.diagnosis(misuse.contract, outcome)
+        assert (diagnosis["status"], diagnosis["entry"]) == ("cause", misuse.cause), diagnosis
+        assert diagnosis["fix"]

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -172,3 +174,38 @@ def test_token_ids_that_do_not_agree_are_named(demo: DemoTarget, changes: dict[s
     with demo.written(path, json.dumps({**config, **changes}).encode()):
         outcome = demo.judge("model.special_tokens")["model.special_tokens"]
     assert failures(outcome) == [key], lines(outcome)
+
+
+def test_the_folder_of_another_model_is_named_and_the_model_is_not_accused(demo: DemoTarget) -> None:
+    with demo.written(f"{CHECKPOINT}/config.json", json.dumps({"model_type": "qwen2"}).encode()):
+        outcomes = demo.judge("preflight.assets", "config.assets", "model.build")
+    assert failures(outcomes.pop("preflight.assets")) == ["model_folder.of_another"]
+    assert list(outcomes.values()) == ["blocked by preflight.assets"] * 2
+    assert failures(demo.judge("preflight.assets")["preflight.assets"]) == []
+
+
+SAVE = """
+import sys, torch.distributed.checkpoint as dcp
+from transformers import InternVLForConditionalGeneration
+state = InternVLForConditionalGeneration.from_pretrained(sys.argv[1]).state_dict()
+prefix = len("model.") if sys.argv[3] == "flat" else 0
+dcp.save({"model": {name[prefix if name.startswith("model.") else 0:]: value for name, value in state.items()}},
+         checkpoint_id=sys.argv[2] + "/iter_0000010")
+open(sys.argv[2] + "/latest_checkpointed_iteration.txt", "w").write("10")
+"""
+
+
+@pytest.mark.parametrize(("names", "expected"), [("same", []), ("flat", ["checkpoint.missing"])])
+def test_a_distributed_checkpoint_of_other_names_is_named(demo: DemoTarget, names: str, expected: list[str]) -> None:
+    """`Missing key in checkpoint state_dict`, or silence where the framework loads what is there."""
+    assert PYTHON is not None
+    command = [PYTHON, "-c", SAVE, str(demo.repo / CHECKPOINT), str(demo.repo / names), names]
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
+    with demo.edited((CONFIG, HUB_META, f"{HUB_META}  load: {names}\n")):
+        outcome = demo.judge("model.checkpoint_keys")["model.checkpoint_keys"]
+    assert sorted(set(failures(outcome))) == expected, lines(outcome)
+    assert isinstance(outcome, list)
+    for item in outcome:
+        if item.fails:
+            assert item.yaml_path == "training.load"
+            assert item.suggestion == item.args["name"].removeprefix("model.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ from pytest_mindspeed_migration.checks.cpu.training import verdict_of
 from pytest_mindspeed_migration.facts.training import TrainingSeen, training_from
 from pytest_mindspeed_migration.findings import Finding
 from pytest_mindspeed_migration.probes.warm import RUNNER
+from pytest_mindspeed_migration.triage import load_dictionary, read_text
 
 PYTHON = os.environ.get("MIGRATE_DEMO_PYTHON")
 pytestmark = pytest.mark.skipif(PYTHON is None, reason="MIGRATE_DEMO_PYTHON names no interpreter with torch")
@@ -51,6 +53,15 @@ if __name__ == "__main__":
     dist.destroy_process_group()
 """
 
+SITE = """
+import os, sys
+if os.environ.get("NO_PORT") and "torch.distributed.run" in sys.orig_argv:
+    import torch.distributed
+    def store(*args, **options):
+        raise torch.distributed.DistNetworkError(os.environ["NO_PORT"])
+    torch.distributed.TCPStore = store
+"""
+
 KILL = "if rank == 1 and step == 3: os.kill(os.getpid(), 9)"
 RAISE = "if rank == 1 and step == 3: raise ValueError('shape of rank 1')"
 DEADLOCK = "if rank == 1 and step == 3: time.sleep(600)"
@@ -68,12 +79,15 @@ SHORT = "if step == 4: break"
 class Run:
     """One run of the trainer with a fault in it."""
 
-    def __init__(self, folder: Path, fault: str, step_seconds: float = 60, nproc: int = 2) -> None:
+    def __init__(
+        self, folder: Path, fault: str, step_seconds: float = 60, nproc: int = 2, options: tuple[str, ...] = ()
+    ) -> None:
         repo = folder / "repo"
         (repo / "mindspeed_mm").mkdir(parents=True)
         (repo / "mindspeed_mm/trainer.py").write_text(TRAINER.replace("# FAULT", fault), encoding="utf-8")
         (repo / "mindspeed_mm/engine.py").write_text(ENGINE, encoding="utf-8")
         (repo / "c.yaml").write_text("{}\n", encoding="utf-8")
+        (repo / "sitecustomize.py").write_text(SITE, encoding="utf-8")
         self.work = folder / "work"
         request = {
             "probe": "rehearsal",
@@ -83,7 +97,13 @@ class Run:
             "overrides": {},
             "boot": {"repo": str(repo), "modules": []},
             "work": str(self.work),
-            "launch": {"nproc": nproc, "options": [], "environment": {}, "small": False, "every_expert": False},
+            "launch": {
+                "nproc": nproc,
+                "options": list(options),
+                "environment": {},
+                "small": False,
+                "every_expert": False,
+            },
             "steps": STEPS,
             "start_seconds": 200,
             "step_seconds": step_seconds,
@@ -158,6 +178,38 @@ def test_a_rank_that_prints_a_hundred_megabytes_disturbs_nothing(tmp_path: Path)
     run = Run(tmp_path, NOISE)
     assert run.findings == []
     assert len(run.seen.steps) == STEPS
+
+
+def _diagnosed(run: Run) -> str | None:
+    found = read_text(run.seen.launcher, load_dictionary())
+    return found.entry if found is not None else None
+
+
+def test_a_port_that_is_taken_is_named_and_no_rank_is_accused(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        place = ("--nnodes", "1", "--master-addr", "127.0.0.1", "--master-port", str(taken.getsockname()[1]))
+        run = Run(tmp_path, "", options=place)
+    (finding,) = run.findings
+    assert (finding.message, finding.args["code"]) == ("training.not_started", 1)
+    assert "EADDRINUSE" in finding.args["text"]
+    assert _diagnosed(run) == "rendezvous_port"
+    assert [rank.began for rank in run.seen.ranks] == [False, False]
+    assert run.left_running() == []
+
+
+def test_a_machine_without_a_free_port_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words of torch 2.7 and 2.13 where `net.ipv4.ip_local_port_range` has no port left."""
+    words = (
+        "The client socket has failed to connect to any network address of (localhost, 0). "
+        "The client socket has failed to connect to 127.0.0.1:43315 (errno: 99 - Cannot assign requested address)."
+    )
+    monkeypatch.setenv("NO_PORT", words)
+    run = Run(tmp_path, "")
+    (finding,) = run.findings
+    assert finding.message == "training.not_started"
+    assert words in finding.args["text"]
+    assert _diagnosed(run) == "ports_exhausted"
+    assert run.left_running() == []
 
 
 def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:

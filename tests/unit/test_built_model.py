@@ -134,6 +134,23 @@ def test_a_checkpoint_that_fits() -> None:
     ]
 
 
+def test_a_distributed_checkpoint_is_compared_though_the_model_folder_has_no_weights() -> None:
+    shown = Shown("qwen3_vl_moe")
+    missing = [{"name": "model.visual.blocks.{*}.attn.qkv.weight", "count": 27, "first": "model.visual.blocks.0"}]
+    other = [{"name": "visual.blocks.{*}.attn.qkv.weight", "count": 27, "first": "visual.blocks.0"}]
+    shown.steps["model.sharded"] = {
+        "name": "model.sharded",
+        "status": "ok",
+        "data": {"compared": {"folder": "/c", "tensors": 27, "missing": missing, "unexpected": other, "shapes": []}},
+    }
+    error, note = shown.judge("model.checkpoint_keys")
+    assert said([error, note]) == [
+        ("error", "checkpoint.missing", "training.load"),
+        ("note", "checkpoint.unexpected", "training.load"),
+    ]
+    assert error.suggestion == "visual.blocks.{*}.attn.qkv.weight"
+
+
 @pytest.mark.parametrize("problem", ["missing", "truncated", "header", "index", "lacks"])
 def test_a_file_that_cannot_be_read_is_named(problem: str) -> None:
     shown = _checkpoint(problems=[{"file": "model-2-of-2.safetensors", "problem": problem, "detail": "x"}])

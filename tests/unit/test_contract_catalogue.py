@@ -17,6 +17,7 @@ from pytest_mindspeed_migration.catalogue import (
     read_catalogue,
     validate,
 )
+from pytest_mindspeed_migration.checks.registry import checks_of
 from pytest_mindspeed_migration.resources import resource_dir
 from pytest_mindspeed_migration.triage import load_dictionary
 
@@ -63,8 +64,14 @@ def test_every_gate_has_a_contract_that_can_fail_it() -> None:
 
 def test_the_decisive_level_is_the_highest_without_a_device() -> None:
     assert BY_ID["code.names"].decisive_level == "static"
-    assert BY_ID["config.linkage"].decisive_level == "cpu"
+    assert BY_ID["config.parse"].decisive_level == "cpu"
     assert BY_ID["verify.distributed_e2e"].decisive_level == "npu"
+
+
+@pytest.mark.parametrize("contract", CATALOGUE.contracts, ids=lambda contract: contract.id)
+def test_a_contract_is_judged_at_each_of_its_levels(contract: Contract) -> None:
+    """A level at which nothing judges it could never be passed, and the target never be accepted."""
+    assert [level for level in contract.levels if not checks_of(contract.id, level)] == []
 
 
 def test_an_unknown_requirement_is_refused() -> None:

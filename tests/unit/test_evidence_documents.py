@@ -111,10 +111,10 @@ def _records(**changes: tuple[str, str | None]) -> list[dict[str, Any]]:
 
 def test_acceptance_needs_every_gate_at_the_level_that_decides() -> None:
     assert assess(_records(), CATALOGUE).accepted
-    static_only = assess(_records(config_linkage=("passed", "static")), CATALOGUE)
+    static_only = assess(_records(config_parse=("passed", "static")), CATALOGUE)
     assert not static_only.accepted
     (functional,) = [gate for gate in static_only.gates if gate.name == "functional"]
-    assert (functional.status, functional.missing) == ("incomplete", ("config.linkage",))
+    assert (functional.status, functional.missing) == ("incomplete", ("config.parse",))
 
 
 @pytest.mark.parametrize("status", ["failed", "blocked", "unproven"])

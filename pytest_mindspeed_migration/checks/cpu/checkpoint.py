@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...findings import Finding, Level
 from ..registry import NothingToJudge, check
-from ..view import TargetView
-from .model_build import META_KEY, PROBE, step_of
+from ..view import MODEL_KEY, TargetView
+from .model_build import META_KEY, step_of
+from .model_folder import PROBE
 from .steps import failure
 
 _SHOWN = 8
 _PREFIX = 2  # parts of a name that a prefix may have; what is alike after more of them are two modules
 _LOAD_KEY = "training.load"
-_PATH_KEY = "model.model_name_or_path"
 
 
 @check("model.checkpoint_keys", level="cpu")
@@ -40,13 +41,33 @@ def keys_fit(view: TargetView) -> list[Finding]:
     found += _unexpected(data)
     if data["renamed"]:
         args = {"count": data["renamed"], "way": data["way"]}
-        found.append(Finding("checkpoint.renamed", args, yaml_path=_PATH_KEY, severity="note"))
+        found.append(Finding("checkpoint.renamed", args, yaml_path=MODEL_KEY, severity="note"))
     return found
+
+
+@check("model.checkpoint_keys", level="cpu")
+def continued_state_fits(view: TargetView) -> list[Finding]:
+    """Every parameter is in the distributed checkpoint that the training continues from, with its shape.
+
+    Some generations load what is there and leave the rest as it was made, without a word.
+    """
+    step_of(view, "model.checkpoint")
+    step = view.probe(PROBE).steps.get("model.sharded")
+    if step is None:
+        raise NothingToJudge("checkpoint.not_continued")
+    found = failure(view, PROBE, step, "FileSystemReader.read_metadata")
+    if found:
+        return [replace(one, yaml_path=_LOAD_KEY) for one in found]
+    data = step.data["compared"]
+    if data is None:
+        raise NothingToJudge("checkpoint.not_continued")
+    found = [*_missing(data, "error"), *(_shape(item, "error") for item in data["shapes"][:_SHOWN]), *_unexpected(data)]
+    return [replace(one, yaml_path=_LOAD_KEY) for one in found]
 
 
 def _broken(item: dict[str, str], folder: str) -> Finding:
     args = {"file": item["file"], "detail": item["detail"]}
-    return Finding(f"checkpoint.file_{item['problem']}", args, yaml_path=_PATH_KEY, value=folder)
+    return Finding(f"checkpoint.file_{item['problem']}", args, yaml_path=MODEL_KEY, value=folder)
 
 
 def _missing(data: dict[str, Any], level: Level) -> list[Finding]:
@@ -54,7 +75,7 @@ def _missing(data: dict[str, Any], level: Level) -> list[Finding]:
         Finding(
             "checkpoint.missing",
             {"name": item["name"], "count": item["count"]},
-            yaml_path=_PATH_KEY,
+            yaml_path=MODEL_KEY,
             value=item["first"],
             suggestion=_counterpart(item["name"], data["unexpected"]),
             severity=level,
@@ -78,7 +99,7 @@ def _shape(item: dict[str, Any], level: Level) -> Finding:
     return Finding(
         "checkpoint.shape",
         {"key": item["key"], "name": item["name"]},
-        yaml_path=_PATH_KEY,
+        yaml_path=MODEL_KEY,
         value=str(item["checkpoint"]),
         expected=str(item["model"]),
         severity=level,
@@ -91,7 +112,7 @@ def _unexpected(data: dict[str, Any]) -> list[Finding]:
     names = ", ".join(item["name"] for item in data["unexpected"][:_SHOWN])
     count = sum(item["count"] for item in data["unexpected"])
     args = {"names": names, "count": count}
-    return [Finding("checkpoint.unexpected", args, yaml_path=_PATH_KEY, severity="note")]
+    return [Finding("checkpoint.unexpected", args, yaml_path=MODEL_KEY, severity="note")]
 
 
 def _read_as_it_is(view: TargetView) -> bool:
@@ -101,4 +122,4 @@ def _read_as_it_is(view: TargetView) -> bool:
     if config.get(META_KEY) is not True:
         return True
     load = config.get(_LOAD_KEY)
-    return isinstance(load, str) and load == config.get(_PATH_KEY)
+    return isinstance(load, str) and load == config.get(MODEL_KEY)

@@ -9,11 +9,10 @@ from ...facts.runtime import Raised, StepFacts
 from ...facts.source import Signature
 from ...findings import Finding
 from ..registry import Blocked, NothingToJudge, check, detail
-from ..view import TargetView
+from ..view import MODEL_KEY, TargetView
+from .model_folder import BUILD, PROBE, doubts, need_its_folder
 from .steps import data_of, failure, first_line, judged_step
 
-PROBE = "model"
-BUILD = "model.build"
 META_KEY = "training.init_model_with_meta_device"
 
 
@@ -35,7 +34,10 @@ def from_config_on_meta(view: TargetView) -> list[Finding]:
     _readable(view)
     step = judged_step(view, PROBE, BUILD)
     if step.status != "ok":
-        return failure(view, PROBE, step, "_from_config") if _inside(step.error, "_from_config") else []
+        if not _inside(step.error, "_from_config"):
+            return []
+        need_its_folder(view)
+        return [*failure(view, PROBE, step, "_from_config"), *doubts(view)]
     if step.data["meta"]:
         return []
     return [Finding("model_build.not_on_meta", {"cls": step.data["cls"]}, yaml_path=META_KEY, severity="note")]
@@ -46,9 +48,11 @@ def hub_builds(view: TargetView) -> list[Finding]:
     """The target's own way of building, `ModelHub.build` by `model_id`, gives a model."""
     found = _config_file(view)
     step = judged_step(view, PROBE, BUILD)
-    if found or step.status == "ok":
+    need_its_folder(view)
+    found += doubts(view)
+    if step.status == "ok" or any(finding.fails for finding in found):
         return found
-    found = failure(view, PROBE, step, "ModelHub.build")
+    found += failure(view, PROBE, step, "ModelHub.build")
     route = view.probe(PROBE).steps.get("model.route")
     if route is not None and route.error is not None:
         found.append(_hidden(route.error))
@@ -157,7 +161,7 @@ def _config_file(view: TargetView) -> list[Finding]:
     if folder["config"] in (None, "missing"):  # a model without one takes the custom route
         return []
     args = {"folder": folder["path"], "problem": first_line(folder["config"])}
-    return [Finding("model_build.config_json", args, yaml_path="model.model_name_or_path", value=folder["path"])]
+    return [Finding("model_build.config_json", args, yaml_path=MODEL_KEY, value=folder["path"])]
 
 
 def _hidden(error: Raised) -> Finding:

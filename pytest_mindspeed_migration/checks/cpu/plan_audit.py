@@ -16,7 +16,8 @@ from ...findings import Finding, Level
 from ..plans import APPLY, FEATURES, audit
 from ..registry import check, detail
 from ..view import TargetView
-from .model_build import PROBE, step_of
+from .model_build import step_of
+from .model_folder import PROBE
 from .module_tree import SHARDING, ModuleTree, Row, Use
 from .steps import data_of, failure, finding_of
 

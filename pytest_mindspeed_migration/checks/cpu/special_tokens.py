@@ -8,11 +8,11 @@ from typing import Any
 
 from ...findings import Finding, Level
 from ..registry import NothingToJudge, check
-from ..view import TargetView
-from .model_build import PROBE, step_of
+from ..view import MODEL_KEY, TargetView
+from .model_build import step_of
+from .model_folder import PROBE
 from .steps import data_of, failure
 
-_PATH_KEY = "model.model_name_or_path"
 _TOKENIZER_KEY = "data.dataset_param.preprocess_parameters.model_name_or_path"
 _MODAL = re.compile(r"(?:^|_)(image|video|audio|vision)(?:_|$)")
 _SENTENCE = re.compile(r"^(?:pad|eos|bos)_")
@@ -105,4 +105,4 @@ def _side(value: Any) -> float | None:
 
 
 def _finding(key: str, args: dict[str, Any], value: int, expected: str | None, severity: Level = "error") -> Finding:
-    return Finding(f"tokens.{key}", args, yaml_path=_PATH_KEY, value=str(value), expected=expected, severity=severity)
+    return Finding(f"tokens.{key}", args, yaml_path=MODEL_KEY, value=str(value), expected=expected, severity=severity)

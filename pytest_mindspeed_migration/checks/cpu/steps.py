@@ -6,7 +6,7 @@ from typing import Any
 
 from ...facts.runtime import ProbeFacts, Raised, StepFacts
 from ...findings import Finding
-from ..registry import Blocked
+from ..registry import Blocked, NothingToJudge
 from ..view import TargetView
 
 OWNER = {
@@ -34,11 +34,12 @@ def data_of(view: TargetView, probe: str, step: str) -> dict[str, Any]:
 
     Raises:
         Blocked: when the step failed, or the probe ended before or in it.
+        NothingToJudge: when that was for want of the model folder.
     """
     found = view.probe(probe)
     facts = found.steps.get(step)
     if facts is None or facts.status != "ok":
-        raise Blocked(OWNER[_stopped_at(found, step)])
+        raise _stopped(view, found)
     return facts.data
 
 
@@ -47,11 +48,25 @@ def judged_step(view: TargetView, probe: str, step: str) -> StepFacts:
 
     Raises:
         Blocked: when the probe did not come to it.
+        NothingToJudge: when it failed, or what comes before it did, for want of the model folder.
     """
     found = view.probe(probe)
     if step not in found.steps:
-        raise Blocked(OWNER[_stopped_at(found, step)])
+        raise _stopped(view, found)
+    need_folder(view, found.steps[step].error)
     return found.steps[step]
+
+
+def need_folder(view: TargetView, error: Raised | None) -> None:
+    """Go on unless an exception names the target's model folder, and that is not on this machine.
+
+    Raises:
+        NothingToJudge: the target may be right or wrong; only its folder tells.
+    """
+    path = view.absent_model_folder
+    texts = [] if error is None else [error.message, *(str(one.get("message")) for one in error.chain)]
+    if path is not None and any(path.removeprefix("./") in text for text in texts):
+        raise NothingToJudge("cpu.no_model_folder", path=path)
 
 
 def failure(view: TargetView, probe: str, step: StepFacts, what: str) -> list[Finding]:
@@ -118,10 +133,17 @@ def last_line(text: str) -> str | None:
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), None)
 
 
-def _stopped_at(probe: ProbeFacts, step: str) -> str:
-    """The step that kept the probe from `step`: the last one that failed, or in which the probe ended."""
-    stopped = [facts.name for facts in probe.steps.values() if facts.status != "ok" and facts.name in OWNER]
-    return stopped[-1] if stopped else "boot"
+def _stopped(view: TargetView, probe: ProbeFacts) -> Blocked:
+    """What blocks a contract whose step the probe did not come to: the last step that failed, or in which it ended.
+
+    Raises:
+        NothingToJudge: see `need_folder`.
+    """
+    stopped = [facts for facts in probe.steps.values() if facts.status != "ok" and facts.name in OWNER]
+    if not stopped:
+        return Blocked(OWNER["boot"])
+    need_folder(view, stopped[-1].error)
+    return Blocked(OWNER[stopped[-1].name])
 
 
 def _is_own(dotted: str) -> bool:

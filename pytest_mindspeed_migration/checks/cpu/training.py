@@ -9,12 +9,13 @@ from collections.abc import Iterator
 
 from ...facts.training import RankSeen, StepSeen, TrainingSeen
 from ...findings import Finding
-from .steps import finding_of
+from .steps import finding_of, last_line
 
 _AGREE = 1e-3
 """Relative difference of an averaged loss between ranks that rounding explains."""
 
 _CONSTANT_STEPS = 3
+_RAISED = re.compile(r"^(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Timeout): .+)$", re.MULTILINE)
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)')
 
 # What a rank says when another one is gone; sources: gloo, HCCL and torch.distributed.
@@ -29,6 +30,8 @@ def verdict_of(run: TrainingSeen, package: str) -> list[Finding]:
     """Findings about a run: what ended it first, and what is wrong with the steps it made."""
     if run.stopped == "output":
         return [Finding("training.output")]
+    if run.stopped is None and run.exit_code and not any(rank.began for rank in run.ranks):
+        return [_not_started(run)]
     first = first_to_end(run)
     if first is not None:
         return [_ended(run, first)]
@@ -59,6 +62,13 @@ def _consequence(rank: RankSeen) -> bool:
     return rank.error is not None and any(
         _PEER_GONE.search(text) for text in (rank.error.message, *(str(item["message"]) for item in rank.error.chain))
     )
+
+
+def _not_started(run: TrainingSeen) -> Finding:
+    """torchrun ended before any rank: by the first exception it printed, which the others were raised from."""
+    raised = _RAISED.search(run.launcher)
+    text = raised["text"].strip() if raised else last_line(run.launcher) or "?"
+    return Finding("training.not_started", {"code": run.exit_code, "text": text})
 
 
 def _ended(run: TrainingSeen, rank: RankSeen) -> Finding:

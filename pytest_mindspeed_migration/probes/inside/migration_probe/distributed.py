@@ -20,6 +20,7 @@ _LOOK_SECONDS = 0.25
 _STACK_SECONDS = 1.5
 _OUTPUT_LIMIT = 1 << 30
 _TAIL = 60_000
+_LAUNCHER = "torchrun.log"
 
 
 class Launch:
@@ -63,7 +64,11 @@ class Launch:
     def run(self, progress: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """Run to the end; plain JSON, one item a rank in `ranks`."""
         started = time.time()
-        self._process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, env=self._environment())
+        said = os.path.join(self._out, _LAUNCHER)
+        with open(said, "wb") as stream:
+            self._process = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=self._environment()
+            )
         stopped = self._watch(progress)
         numbers = range(self._request["launch"]["nproc"])
         stacks = self._stacks() if stopped == "hang" else {}
@@ -75,6 +80,7 @@ class Launch:
             "exit_code": self._process.returncode,
             "stopped": stopped,
             "seconds": round(time.time() - started, 3),
+            "launcher": _tail(self._read(_LAUNCHER)),
             "ranks": ranks,
             "stand_ins": list(dict.fromkeys(name for rank in ranks for name in rank["stand_ins"])),
         }
@@ -134,6 +140,7 @@ class Launch:
         printed = self._printed(rank)
         return {
             "rank": rank,
+            "began": bool(self._read(f"pid-{rank}")),
             "end": end,
             "error": self._json(f"error-{rank}.json"),
             "observed": self._steps(rank),
@@ -158,7 +165,7 @@ class Launch:
 
     def _read(self, name: str) -> str:
         try:
-            with open(os.path.join(self._out, name), encoding="utf-8") as stream:
+            with open(os.path.join(self._out, name), encoding="utf-8", errors="backslashreplace") as stream:
                 return stream.read()
         except OSError:
             return ""

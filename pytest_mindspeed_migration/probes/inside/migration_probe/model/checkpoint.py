@@ -51,7 +51,7 @@ def compare(model: Any, folder: str, package: str, tied: list[list[str]]) -> dic
     ]
     data["way"] = way
     data["renamed"] = sum(names != [key] for key, names in renamed.items())
-    data["missing"], data["unexpected"] = _grouped(missing), _grouped(unexpected)
+    data["missing"], data["unexpected"] = grouped(missing), grouped(unexpected)
     data["parameters"] = len(wanted)
     data["shapes"] = [
         {"key": key, "name": name, "checkpoint": shapes[key], "model": known[name]}
@@ -67,7 +67,8 @@ def _ignored(model: Any, kind: str, name: str) -> bool:
     return any(re.search(pattern, name) for pattern in patterns)
 
 
-def _grouped(names: list[str]) -> list[dict[str, Any]]:
+def grouped(names: list[str]) -> list[dict[str, Any]]:
+    """Names with numbers as `{*}`: each with how many there are and the first."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(_INDEX.sub("{*}", name), []).append(name)

@@ -29,6 +29,37 @@ def described(path: Any) -> dict[str, Any]:
     }
 
 
+def architecture(config: Any, cls: Any) -> dict[str, Any]:
+    """Whether a config that Transformers loaded from the folder is of the kind that a model class declares.
+
+    Returns:
+        `type` and `declared` (the model types), `declared_class`, `fits`, and `classes` (names of the config's classes,
+        those of its parts included); nothing when one of the two does not say its type.
+    """
+    wanted = getattr(cls, "config_class", None)
+    declared, own = getattr(wanted, "model_type", None), getattr(config, "model_type", None)
+    if not isinstance(wanted, type) or not declared or not own:
+        return {}
+    parts = _parts(config)
+    types = {getattr(part, "model_type", None) for part in parts}
+    return {
+        "type": own,
+        "declared": declared,
+        "declared_class": wanted.__name__,
+        "fits": declared in types or isinstance(config, wanted),
+        "classes": sorted({type(part).__name__ for part in parts}),
+    }
+
+
+def _parts(config: Any) -> list[Any]:
+    """A config and the configs in it."""
+    found = [config]
+    for part in found:
+        inside = [value for value in vars(part).values() if isinstance(getattr(value, "model_type", None), str)]
+        found.extend(value for value in inside if not any(value is one for one in found))
+    return found
+
+
 def _problem(path: str) -> str | None:
     if not os.path.isfile(path):
         return "missing"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from .. import standins
 from ..framework import Started, start
-from ..model import checkpoint, folder, plans, signatures, tied, tokens, tree
+from ..model import checkpoint, folder, plans, sharded, signatures, tied, tokens, tree
 from ..plugins import import_plugins
 from ..steps import Steps
 
@@ -20,7 +21,7 @@ _SHARDS = ("fsdp", "apply_modules")
 def probe(request: dict[str, Any], steps: Steps) -> None:
     """Steps: `config`, `plugins`, and of the model `folder`, `signatures`, `build`, `route` (why the hub did not take
     the Transformers route, where it did not), `modules`, `checkpoint`, `tie` (the trainer's
-    own function, where it has one), `tokenizer`.
+    own function, where it has one), `sharded` (a distributed checkpoint that is continued), `tokenizer`.
 
     The request has `plans`: the patterns that the config's plans hold, as the static facts of the repo tell.
     """
@@ -45,8 +46,8 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
             data["loaders"] = signatures.loaders(cls, request["repo"])
     route: list[str] = []
     with steps.step("model.build") as data:
-        data["stand_ins"], data["route"] = used, route
-        with _routes(started, route):
+        data["stand_ins"], data["route"], data["config"] = used, route, {}
+        with _routes(started, route, lambda config: data["config"].update(folder.architecture(config, cls))):
             model = _build(started)
         data["cls"] = type(model).__name__
         data["meta"] = sum(not item.is_meta for item in model.parameters()) == 0
@@ -64,6 +65,10 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     with steps.step("model.checkpoint") as data:
         package = started.module.__name__.split(".")[0]
         data.update(checkpoint.compare(model, _path(started), package, shared))
+    load = _continued(request, started)
+    if load is not None:
+        with steps.step("model.sharded") as data:
+            data["compared"] = sharded.compare(model, load, shared)
     again = tied.tying_function(started.trainer_class)
     if again is not None:
         with steps.step("model.tie") as data:
@@ -131,8 +136,11 @@ def _no_decay(started: Started, model: Any) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def _routes(started: Started, taken: list[str]) -> Iterator[None]:
-    """Note which of the model hub's ways to build is taken: it falls back from one to the other without an error."""
+def _routes(started: Started, taken: list[str], loaded: Callable[[Any], None]) -> Iterator[None]:
+    """Note which of the model hub's ways to build is taken: it falls back from one to the other without an error.
+
+    `loaded` is told what each is given first: the folder's config on the Transformers route.
+    """
     try:
         hub = started.named("ModelHub")
     except AttributeError:  # a trainer with a way of its own
@@ -142,6 +150,7 @@ def _routes(started: Started, taken: list[str]) -> Iterator[None]:
     def noting(name: str, function: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             taken.append(name)
+            loaded(args[0] if args else None)
             return function(*args, **kwargs)
 
         return staticmethod(call)
@@ -158,6 +167,14 @@ def _routes(started: Started, taken: list[str]) -> Iterator[None]:
 
 def _path(started: Started) -> str:
     return str(getattr(started.args.model, "model_name_or_path", None) or "")
+
+
+def _continued(request: dict[str, Any], started: Started) -> str | None:
+    """The folder that the training continues from; one of adapters alone is another matter."""
+    load = getattr(started.args.training, "load", None)
+    if not isinstance(load, str) or getattr(getattr(started.args.training, "lora", None), "enable", False):
+        return None
+    return os.path.join(request["repo"], os.path.expanduser(load))
 
 
 def _tokenizer_path(started: Started) -> str:

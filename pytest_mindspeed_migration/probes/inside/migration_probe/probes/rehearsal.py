@@ -40,6 +40,7 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
         launch = Launch(request, write_config(request, overrides), out)
         data["command"] = launch.command
         data.update(launch.run(lambda said: steps.say({"event": "progress", **said})))
+        print(f"==== torchrun ====\n{data['launcher']}", flush=True)
         for rank in data["ranks"]:
             printed = rank.pop("printed")
             print(f"==== rank {rank['rank']} ====\n{printed}", flush=True)
