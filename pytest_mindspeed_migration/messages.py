@@ -30,7 +30,10 @@ def text(key: str, args: Mapping[str, Any], lang: str = "en") -> str:
     Raises:
         MessageError: when there is no such text, or `args` lacks one of its placeholders.
     """
-    template = _template(key, lang)
+    return _filled(key, _template(key, lang), args, lang)
+
+
+def _filled(key: str, template: str, args: Mapping[str, Any], lang: str) -> str:
     try:
         return template.format(**{name: shown(arg) if isinstance(arg, str) else arg for name, arg in args.items()})
     except (KeyError, IndexError, AttributeError, ValueError) as error:
@@ -51,11 +54,7 @@ def finding_text(finding: Finding, lang: str = "en") -> str:
 
     An argument `{"key": ..., "args": ...}` is a text of the catalogue itself.
     """
-    args = {
-        name: text(arg["key"], arg["args"], lang) if isinstance(arg, dict) and "key" in arg else arg
-        for name, arg in _finding_args(finding).items()
-    }
-    return text(finding.message, args, lang)
+    return text(finding.message, _texts_in(_finding_args(finding), lang), lang)
 
 
 def finding_line(finding: Finding, lang: str = "en") -> str:
@@ -76,16 +75,45 @@ def finding_line(finding: Finding, lang: str = "en") -> str:
     return f"{line} ({tail})" if tail else line
 
 
+def finding_extra(finding: Finding, part: str, lang: str | None = None) -> str | None:
+    """Return what the catalogue says of such a finding beside its sentence, filled; None where it says nothing.
+
+    Args:
+        part: "owner", which is one word for all languages, or the text "cause", "fix" or "fix_near".
+    """
+    found = _texts().get(finding.message, {}).get(part)
+    if found is None or lang is None:
+        return found
+    place = {"where": finding.where, "path": finding.path, "line": finding.line, "yaml_path": finding.yaml_path}
+    return _filled(f"{finding.message}.{part}", found[lang], {**place, **_texts_in(_finding_args(finding), lang)}, lang)
+
+
 def placeholders(key: str, lang: str = "en") -> set[str]:
     """Return the names of the placeholders of a text."""
-    return {
-        name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(_template(key, lang)) if name
-    }
+    return placeholders_in(_template(key, lang))
+
+
+def placeholders_in(template: str) -> set[str]:
+    """Return the names of the placeholders of a template."""
+    return {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(template) if name}
 
 
 def known_keys() -> set[str]:
     """Return the keys of all texts."""
     return set(_texts())
+
+
+def extras_of(key: str) -> dict[str, Any]:
+    """Return what the catalogue says beside the text `key`: owner, cause, fix, fix_near."""
+    return {part: value for part, value in _texts()[key].items() if part not in LANGUAGES}
+
+
+def _texts_in(args: Mapping[str, Any], lang: str) -> dict[str, Any]:
+    """Arguments, with those that are texts of the catalogue themselves written out."""
+    return {
+        name: text(arg["key"], arg["args"], lang) if isinstance(arg, dict) and "key" in arg else arg
+        for name, arg in args.items()
+    }
 
 
 def _finding_args(finding: Finding) -> dict[str, Any]:
@@ -97,14 +125,15 @@ def _template(key: str, lang: str) -> str:
     entry = _texts().get(key)
     if entry is None or lang not in entry:
         raise MessageError(f"contracts/messages has no text {key!r} in {lang!r}")
-    return entry[lang]
+    template: str = entry[lang]
+    return template
 
 
 @cache
-def _texts() -> dict[str, dict[str, str]]:
+def _texts() -> dict[str, dict[str, Any]]:
     from .yaml_files import load_yaml
 
-    merged: dict[str, dict[str, str]] = {}
+    merged: dict[str, dict[str, Any]] = {}
     for path in sorted((resource_dir("contracts") / "messages").glob("*.yaml")):
         for key, entry in (load_yaml(path) or {}).items():
             if key in merged:

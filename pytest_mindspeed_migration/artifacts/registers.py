@@ -252,7 +252,7 @@ def next_actions(material: Material) -> dict[str, Any]:
             "contracts": [record["id"]],
             "stage": _stage(record),
             "because": _because(material, record),
-            "do": [*(record.get("diagnosis") or {}).get("fix", ()), *record["fix_actions"]],
+            "do": record["fix_actions"],
             "command": record["recheck_command"],
             "unblocks": waiting.get(record["id"], []),
         }

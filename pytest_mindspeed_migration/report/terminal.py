@@ -9,7 +9,7 @@ from ..evidence.collector import folder_name
 from ..facts.target import FRAMEWORK
 from ..messages import text
 from .files import REPORT
-from .texts import counts, diagnosis_line, first_line, labelled, routing_line, since_lines, since_title
+from .texts import counts, diagnosis_line, finding_cause, first_line, labelled, routing_line, since_lines, since_title
 
 if TYPE_CHECKING:
     from ..catalogue import Catalogue
@@ -81,13 +81,13 @@ def _lines(record: dict[str, Any], catalogue: Catalogue, lang: str, full: bool) 
 
 
 def _cause(record: dict[str, Any], lang: str) -> Iterator[str]:
-    """What triage says of it, and the stage it goes to where that is not the contract's own."""
+    """What triage or the first error says is behind it, and the stage it goes to where not the contract's own."""
     if "diagnosis" in record:
         yield labelled("diagnosis.root_cause", diagnosis_line(record["diagnosis"], lang), lang)
+    elif (cause := finding_cause(record)) is not None:
+        yield labelled("diagnosis.root_cause", cause, lang)
     if record["routing"]["stage"] != record["owner"]:
         yield labelled("routing.to", routing_line(record, lang), lang)
-    for action in record.get("diagnosis", {}).get("fix", ()):
-        yield labelled("report.next", action, lang)
 
 
 def _blocked(records: Sequence[dict[str, Any]], lang: str) -> Iterator[str]:

@@ -57,6 +57,12 @@ def diagnosis_line(diagnosis: Mapping[str, Any], lang: str) -> str:
     return text(f"diagnosis.{diagnosis['status']}", {**diagnosis, "confidence": confidence}, lang)
 
 
+def finding_cause(record: Mapping[str, Any]) -> str | None:
+    """What is behind the first error, where the catalogue knows more than its sentence says."""
+    causes = (item["cause"] for item in record["findings"] if item["severity"] == "error")
+    return next((cause for cause in causes if cause), None)
+
+
 def could_be_lines(diagnosis: Mapping[str, Any], lang: str) -> list[str]:
     """Causes that look alike, and what would tell them apart."""
     return [
@@ -73,6 +79,8 @@ def routing_line(record: Mapping[str, Any], lang: str) -> str:
     """The stage a failure goes to, and why."""
     routing = record["routing"]
     owner = record.get("diagnosis", {}).get("owner")
+    if routing["because"] == "finding":
+        owner = next(item["owner"] for item in record["findings"] if item["severity"] == "error")
     values = {
         "contract": routing["contract"],
         "owner": text(f"triage.owner_{owner}", {}, lang) if owner else "",
