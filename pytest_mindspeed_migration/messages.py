@@ -66,13 +66,16 @@ def finding_line(finding: Finding, lang: str = "en") -> str:
         for name, value in (("value", finding.value), ("expected", finding.expected))
         if value is not None and name not in said
     ]
-    tail = ", ".join(extra)
+    comma, semicolon = ("，", "；") if lang == "zh" else (", ", "; ")
+    tail = comma.join(extra)
     if finding.suggestion is not None and "suggestion" not in said:
         hint = text("finding.suggestion", {"suggestion": finding.suggestion}, lang)
-        tail = f"{tail}; {hint}" if tail else hint
+        tail = f"{tail}{semicolon}{hint}" if tail else hint
     place = " ".join(shown(part) for part in (finding.where, finding.yaml_path) if part)
-    line = f"{place}: {sentence}" if place else sentence
-    return f"{line} ({tail})" if tail else line
+    line = f"{place}: {sentence}" if place else sentence  # a place is written as compilers write it, in any language
+    if not tail:
+        return line
+    return f"{line}（{tail}）" if lang == "zh" else f"{line} ({tail})"
 
 
 def finding_extra(finding: Finding, part: str, lang: str | None = None) -> str | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..atomic import portable
 from ..evidence.record import owner_of, recheck_command
 from ..evidence.redact import redact
-from ..messages import finding_line
+from ..messages import finding_line, text
 from ..remedies import remedy_of
 from .texts import labelled
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 def failure_text(verdict: Verdict, contract: Contract, target: str, options: Options) -> str:
     """Return the lines a failed contract is shown with."""
     lang = options.lang
-    owner = labelled("report.owner", owner_of(contract, verdict.findings), lang)
-    lines = [f"{contract.id}: {contract.title[lang]} [{contract.severity}, {owner}]"]
+    owner = labelled("report.owner", text(f"owner.{owner_of(contract, verdict.findings)}", {}, lang), lang)
+    values = {"contract": contract.id, "title": contract.title[lang], "severity": contract.severity, "owner": owner}
+    lines = [text("report.failure_line", values, lang)]
     failing = [finding for finding in verdict.findings if finding.fails]
     fixes = [remedy_of(finding, contract, target, lang).fix for finding in failing]
     for finding, fix in zip(failing, fixes, strict=True):

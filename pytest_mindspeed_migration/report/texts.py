@@ -42,7 +42,12 @@ def gate_line(gate: Gate, lang: str) -> str:
 
 def labelled(key: str, value: str, lang: str) -> str:
     """`next: do this`, with the colon of the language."""
-    return f"{text(key, {}, lang)}{'：' if lang == 'zh' else ': '}{value}"
+    return joined(text(key, {}, lang), value, lang)
+
+
+def joined(name: str, value: str, lang: str) -> str:
+    """`name: value`, with the colon of the language."""
+    return f"{name}{'：' if lang == 'zh' else ': '}{value}"
 
 
 def counts(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
