@@ -79,16 +79,22 @@ def finding_line(finding: Finding, lang: str = "en") -> str:
 
 
 def finding_extra(finding: Finding, part: str, lang: str | None = None) -> str | None:
-    """Return what the catalogue says of such a finding beside its sentence, filled; None where it says nothing.
+    """Return what the catalogue says of such a finding beside its sentence, filled.
 
     Args:
         part: "owner", which is one word for all languages, or the text "cause", "fix" or "fix_near".
+
+    Returns:
+        None where it says nothing, or would have to name what this finding does not know, such as its YAML path.
     """
     found = _texts().get(finding.message, {}).get(part)
     if found is None or lang is None:
         return found
-    place = {"where": finding.where, "path": finding.path, "line": finding.line, "yaml_path": finding.yaml_path}
-    return _filled(f"{finding.message}.{part}", found[lang], {**place, **_texts_in(_finding_args(finding), lang)}, lang)
+    place = {"where": finding.where or None, "path": finding.path, "line": finding.line, "yaml_path": finding.yaml_path}
+    args = {**place, **_texts_in(_finding_args(finding), lang)}
+    if any(args.get(name) is None for name in placeholders_in(found[lang])):
+        return None
+    return _filled(f"{finding.message}.{part}", found[lang], args, lang)
 
 
 def placeholders(key: str, lang: str = "en") -> set[str]:

@@ -142,7 +142,7 @@ def test_the_checklist_names_what_failed_the_next_action_and_the_recheck(
 ) -> None:
     project.facts({"alpha": {"config.linkage": "error", "preflight.repo": None}})
     result = project.run("--migrate-target=alpha", f"--migrate-lang={lang}")
-    result.stdout.fnmatch_lines([line, "*config.linkage (P0, *", "*alpha.yaml:7 a.b*", "*-k test_config_linkage*"])
+    result.stdout.fnmatch_lines([line, "*config.linkage[ （]*P0*", "*alpha.yaml:7 a.b*", "*-k test_config_linkage*"])
 
 
 def test_many_targets_get_a_line_each_and_only_failing_contracts_are_listed(project: Project) -> None:

@@ -110,7 +110,9 @@ def test_many_fixes_are_cut_where_they_stand_together() -> None:
 
 
 def test_a_finding_without_a_fix_of_its_own_keeps_that_of_the_contract() -> None:
-    record = _record(Finding("schema.choice", {"function": "f"}, value="x", expected="y"), contract="config.types")
+    where = {"path": "toy.yaml", "line": 3, "value": "x", "expected": "y"}
+    record = _record(Finding("schema.choice", {"function": "f"}, **where), contract="config.types")
+    assert record["findings"][0]["fix"] is None, "the place in the YAML is not known"
     assert record["fix_actions"] == list(CONTRACTS["config.types"].fix["en"])
 
 
