@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 MAX_NEAR = 200
 """Longer names have no near one."""
+
+_HITS = 3
+_SAME_WORD = 0.6
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 Level = Literal["error", "note"]
 
@@ -57,5 +62,17 @@ def near(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | Non
     if len(name) > MAX_NEAR:  # no slip of the pen, and comparing costs the square of the length
         return None
     folded = {str(c).lower(): str(c) for c in candidates if c != name}
-    hits = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=cutoff)
-    return folded[hits[0]] if hits else None
+    hits = difflib.get_close_matches(name.lower(), list(folded), n=_HITS, cutoff=cutoff)
+    return next((folded[hit] for hit in hits if _one_slip(name, folded[hit])), None)
+
+
+def _one_slip(name: str, other: str) -> bool:
+    """Whether two names may be one and a slip of the pen: not where a whole word of one stands in place of another."""
+    words, others = _WORD.findall(name), _WORD.findall(other)
+    return len(words) != len(others) or all(map(_alike, words, others))
+
+
+def _alike(word: str, other: str) -> bool:
+    one, two = word.lower(), other.lower()
+    shortened = one.startswith(two) or two.startswith(one)
+    return shortened or difflib.SequenceMatcher(None, one, two).ratio() >= _SAME_WORD

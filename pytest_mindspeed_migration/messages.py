@@ -30,7 +30,10 @@ def text(key: str, args: Mapping[str, Any], lang: str = "en") -> str:
     Raises:
         MessageError: when there is no such text, or `args` lacks one of its placeholders.
     """
-    template = _template(key, lang)
+    return _filled(key, _template(key, lang), args, lang)
+
+
+def _filled(key: str, template: str, args: Mapping[str, Any], lang: str) -> str:
     try:
         return template.format(**{name: shown(arg) if isinstance(arg, str) else arg for name, arg in args.items()})
     except (KeyError, IndexError, AttributeError, ValueError) as error:
@@ -51,11 +54,7 @@ def finding_text(finding: Finding, lang: str = "en") -> str:
 
     An argument `{"key": ..., "args": ...}` is a text of the catalogue itself.
     """
-    args = {
-        name: text(arg["key"], arg["args"], lang) if isinstance(arg, dict) and "key" in arg else arg
-        for name, arg in _finding_args(finding).items()
-    }
-    return text(finding.message, args, lang)
+    return text(finding.message, _texts_in(_finding_args(finding), lang), lang)
 
 
 def finding_line(finding: Finding, lang: str = "en") -> str:
@@ -67,25 +66,63 @@ def finding_line(finding: Finding, lang: str = "en") -> str:
         for name, value in (("value", finding.value), ("expected", finding.expected))
         if value is not None and name not in said
     ]
-    tail = ", ".join(extra)
+    comma, semicolon = ("，", "；") if lang == "zh" else (", ", "; ")
+    tail = comma.join(extra)
     if finding.suggestion is not None and "suggestion" not in said:
         hint = text("finding.suggestion", {"suggestion": finding.suggestion}, lang)
-        tail = f"{tail}; {hint}" if tail else hint
+        tail = f"{tail}{semicolon}{hint}" if tail else hint
     place = " ".join(shown(part) for part in (finding.where, finding.yaml_path) if part)
-    line = f"{place}: {sentence}" if place else sentence
-    return f"{line} ({tail})" if tail else line
+    line = f"{place}: {sentence}" if place else sentence  # a place is written as compilers write it, in any language
+    if not tail:
+        return line
+    return f"{line}（{tail}）" if lang == "zh" else f"{line} ({tail})"
+
+
+def finding_extra(finding: Finding, part: str, lang: str | None = None) -> str | None:
+    """Return what the catalogue says of such a finding beside its sentence, filled.
+
+    Args:
+        part: "owner", which is one word for all languages, or the text "cause", "fix" or "fix_near".
+
+    Returns:
+        None where it says nothing, or would have to name what this finding does not know, such as its YAML path.
+    """
+    found = _texts().get(finding.message, {}).get(part)
+    if found is None or lang is None:
+        return found
+    place = {"where": finding.where or None, "path": finding.path, "line": finding.line, "yaml_path": finding.yaml_path}
+    args = {**place, **_texts_in(_finding_args(finding), lang)}
+    if any(args.get(name) is None for name in placeholders_in(found[lang])):
+        return None
+    return _filled(f"{finding.message}.{part}", found[lang], args, lang)
 
 
 def placeholders(key: str, lang: str = "en") -> set[str]:
     """Return the names of the placeholders of a text."""
-    return {
-        name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(_template(key, lang)) if name
-    }
+    return placeholders_in(_template(key, lang))
+
+
+def placeholders_in(template: str) -> set[str]:
+    """Return the names of the placeholders of a template."""
+    return {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(template) if name}
 
 
 def known_keys() -> set[str]:
     """Return the keys of all texts."""
     return set(_texts())
+
+
+def extras_of(key: str) -> dict[str, Any]:
+    """Return what the catalogue says beside the text `key`: owner, cause, fix, fix_near."""
+    return {part: value for part, value in _texts()[key].items() if part not in LANGUAGES}
+
+
+def _texts_in(args: Mapping[str, Any], lang: str) -> dict[str, Any]:
+    """Arguments, with those that are texts of the catalogue themselves written out."""
+    return {
+        name: text(arg["key"], arg["args"], lang) if isinstance(arg, dict) and "key" in arg else arg
+        for name, arg in args.items()
+    }
 
 
 def _finding_args(finding: Finding) -> dict[str, Any]:
@@ -97,14 +134,15 @@ def _template(key: str, lang: str) -> str:
     entry = _texts().get(key)
     if entry is None or lang not in entry:
         raise MessageError(f"contracts/messages has no text {key!r} in {lang!r}")
-    return entry[lang]
+    template: str = entry[lang]
+    return template
 
 
 @cache
-def _texts() -> dict[str, dict[str, str]]:
+def _texts() -> dict[str, dict[str, Any]]:
     from .yaml_files import load_yaml
 
-    merged: dict[str, dict[str, str]] = {}
+    merged: dict[str, dict[str, Any]] = {}
     for path in sorted((resource_dir("contracts") / "messages").glob("*.yaml")):
         for key, entry in (load_yaml(path) or {}).items():
             if key in merged:

@@ -174,7 +174,8 @@ def _further(lower: Verdict, higher: Verdict, level: str) -> Verdict:
     from .checks.registry import superseded
 
     old = superseded(lower.contract) if higher.level is not None else frozenset()
-    notes = tuple(item for item in lower.findings if item not in higher.findings and item.message not in old)
+    said = [replace(item, severity="note") for item in higher.findings]
+    notes = tuple(item for item in lower.findings if item not in said and item.message not in old)
     if higher.level is None:
         assert higher.reason is not None
         key = "outcome.blocked_at_level" if higher.status == "blocked" else higher.reason.key

@@ -10,6 +10,7 @@ from .checks.registry import NothingToJudge, judge
 from .checks.view import FRAMEWORK, TargetView
 from .facts.static import StaticFacts, TargetFacts
 from .findings import Finding
+from .remedies import remedy_of
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,13 @@ class Said:
         """The finding as one line that does not depend on a language."""
         f = self.finding
         parts = [self.target, self.contract, f.severity, f.message, f.where, f.yaml_path, f.value, f.suggestion]
+        return " | ".join(part or "-" for part in parts)
+
+    @property
+    def remedy(self) -> str:
+        """What the report says is to be done about the finding: whose part it is, and what mends it."""
+        found = remedy_of(self.finding, load_catalogue().by_id[self.contract], self.target, "en")
+        parts = [self.target, self.contract, self.finding.message, self.finding.where, found.owner, found.fix]
         return " | ".join(part or "-" for part in parts)
 
 

@@ -2,8 +2,8 @@
 
     python scripts/export_revisions.py --mirror GIT_DIR [--revisions master,26.1.0]
 
-The tests replay the facts and compare with the findings. After a change that is meant to find more, or less, run this
-again and read the difference of the findings.
+The tests replay the facts and compare with the findings, and for master with the owner and the fix of each. After a
+change that is meant to find more, or less, run this again and read the difference of the findings.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from pytest_mindspeed_migration.survey import survey
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data"
 REVISIONS = "master,26.1.0,26.0.0,fsdp2_dev"
+REMEDIES = "master"
+"""The revision whose owners and fixes were read against its code."""
 
 
 def main() -> None:
@@ -38,6 +40,10 @@ def main() -> None:
         (DATA / "findings").mkdir(parents=True, exist_ok=True)
         text = json.dumps(lines, indent=1, ensure_ascii=False) + "\n"
         (DATA / "findings" / f"{revision}.json").write_text(text, encoding="utf-8")
+        if revision == REMEDIES:
+            remedies = [said.remedy for said in survey(facts) if said.finding.fails]
+            text = json.dumps(remedies, indent=1, ensure_ascii=False) + "\n"
+            (DATA / "remedies.json").write_text(text, encoding="utf-8")
         print(f"{revision}: {len(facts.modules)} modules, {len(facts.targets)} targets, {len(lines)} findings")
 
 

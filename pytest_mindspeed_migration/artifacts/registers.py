@@ -11,6 +11,7 @@ from ..analysis.plugins import in_plugin_space
 from ..catalogue import AREAS
 from ..checks.preflight import covers
 from ..evidence.routing import FAILING
+from ..report.texts import joined
 from .material import Material
 
 _PARTS = {
@@ -179,7 +180,8 @@ def _of_contracts(material: Material, names: Iterable[str]) -> Iterator[dict[str
             seen = (entry["errors"] or [entry["reason"] or entry["title"]])[0]
             actions = material.records[entry["id"]]["fix_actions"]
             stage = _stage(material.records[entry["id"]])
-            yield _risk([entry], _LEVELS[entry["severity"]], f"{entry['title']}: {seen}", actions, stage)
+            description = joined(entry["title"], seen, material.lang)
+            yield _risk([entry], _LEVELS[entry["severity"]], description, actions, stage)
         else:
             undecided = entry["status"] == "passed"
             level = "low" if undecided or entry["severity"] == "P2" else "medium"
@@ -258,7 +260,7 @@ def next_actions(material: Material) -> dict[str, Any]:
             "contracts": [record["id"]],
             "stage": _stage(record),
             "because": _because(material, record),
-            "do": [*(record.get("diagnosis") or {}).get("fix", ()), *record["fix_actions"]],
+            "do": record["fix_actions"],
             "command": record["recheck_command"],
             "unblocks": waiting.get(record["id"], []),
         }

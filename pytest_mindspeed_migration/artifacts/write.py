@@ -10,7 +10,8 @@ import yaml
 
 from ..atomic import portable, write_atomic
 from ..evidence.redact import redact
-from ..report.texts import first_line, gate_line
+from ..messages import text
+from ..report.texts import STATUSES, first_line, gate_line
 from ..templates import environment
 from . import chain, interfaces, mapping, registers, similar
 from .material import Material
@@ -74,6 +75,7 @@ def _values(material: Material, documents: dict[str, Any]) -> dict[str, Any]:
         "levels": result.head["environment"]["levels"],
         "first_line": first_line(result, lang),
         "source_repo": material.manifest.get("source_repo_path"),
+        "status_names": {status: text(f"status.{status}", {}, lang) for status in STATUSES},
         "modality": (material.manifest.get("model_identity") or {}).get("modality"),
         "groups": [
             {"title": material.text(f"artifact.group_{name}", {}), "entries": material.entries(contracts)}

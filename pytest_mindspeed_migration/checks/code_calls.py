@@ -96,8 +96,16 @@ def _finding(misfit: Misfit, call: CallFacts, callee: Callee, path: str, line: i
         "given": misfit.given,
         "takes": misfit.takes,
         "defined": _place(callee),
+        "parameters": ", ".join(names) or "-",
+        "passed": _passed(call),
     }
     return Finding(f"calls.{misfit.kind}", args, path, line, suggestion=suggestion)
+
+
+def _passed(call: CallFacts) -> str:
+    """The arguments of a call: by name where they have one."""
+    names = [*call.names, *[""] * (call.positional - len(call.names))]
+    return ", ".join([*(name or "..." for name in names), *(f"{name}=..." for name in call.keywords)]) or "-"
 
 
 def _place(callee: Callee) -> str:

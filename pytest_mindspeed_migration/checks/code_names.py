@@ -58,5 +58,5 @@ def _name_finding(index: Index, facts: ModuleFacts, item: NameFacts) -> Finding 
         return None
     level: Level = "note" if item.quoted or item.detail == DYNAMIC_DETAIL else "error"
     key = "names.undefined_quoted" if item.quoted else "names.undefined"
-    suggestion = near(item.name, facts.names, 0.8)
+    suggestion = " / ".join(item.beside) or near(item.name, facts.names, 0.8)
     return Finding(key, {"name": item.name}, facts.path, item.line, suggestion=suggestion, severity=level)

@@ -20,6 +20,9 @@ from ..resources import resource_dir
 from .registry import check
 from .view import TargetView
 
+_TYPO = 0.8
+"""How alike a key is that may be misspelt although the one it is near to is set as well."""
+
 
 @check("config.ignored_keys")
 def every_key_has_a_reader(view: TargetView) -> list[Finding]:
@@ -121,16 +124,18 @@ class _Walk:
         field = self.schema.declared(child)
         home = home_of(self.readers, self.schema, node, key)
         if home is not None:
-            return self._finding("keys.moved", child, value, home)
+            return self._finding("keys.moved_and_set" if self.config.has(home) else "keys.moved", child, value, home)
         if field is not None:
             harmless = value == field.default and not str(field.default).startswith("<")
             return self._finding("keys.unread", child, value, severity="note" if harmless else "error")
         if key in other_names():
             known = [place for place in other_names()[key] if self.schema.declared(place) is not None]
-            return self._finding("keys.ignored", child, value, " / ".join(known) or None)
+            message = "keys.other_name" if known else "keys.ignored"
+            return self._finding(message, child, value, " / ".join(known) or None)
         owner = self.schema.node(node)
         names = [*(owner.fields if owner is not None else ()), *self.readers.keys_of(node)]
-        return self._finding("keys.ignored", child, value, near(key, [name for name in names if name != key]))
+        free = [name for name in names if not self.config.has(f"{node}.{name}" if node else name)]
+        return self._finding("keys.ignored", child, value, near(key, free) or near(key, names, _TYPO))
 
     def _replaced(self, node: str, key: str, child: str) -> bool:
         """The framework computes the key itself: what the YAML says is overwritten before anything reads it."""

@@ -27,7 +27,9 @@ def yaml_is_taken_as_written(view: TargetView) -> list[Finding]:
         found.append(
             Finding(
                 f"config_parse.{problem.kind}",
-                {"detail": detail},
+                {"detail": detail, "anchor": detail[1:].partition(",")[0]}
+                if problem.kind == "duplicate_anchor"
+                else {"detail": detail},
                 path=view.config.path,
                 line=problem.line,
                 severity="note" if note else "error",

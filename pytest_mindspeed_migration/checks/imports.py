@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from ..analysis.definitions import definitions_of
 from ..analysis.index import Index, index_of
-from ..analysis.plugins import module_of, plugins_of, unowned
+from ..analysis.plugins import in_plugin_space, module_of, plugins_of, unowned
 from ..analysis.reach import Certainty
 from ..facts.launch import DocFacts
 from ..facts.source import ImportFacts, ModuleFacts
@@ -18,6 +18,14 @@ from .view import TargetView
 
 _NEAR = 0.82
 """Module names of one package look alike by convention; only a slip of the pen is worth a "did you mean"."""
+
+_TRANSFORMERS = {
+    "activations", "cache_utils", "configuration_utils", "generation", "image_processing_utils", "image_utils",
+    "integrations", "masking_utils", "modeling_attn_mask_utils", "modeling_flash_attention_utils", "modeling_layers",
+    "modeling_outputs", "modeling_rope_utils", "modeling_utils", "processing_utils", "pytorch_utils",
+    "tokenization_utils", "tokenization_utils_base", "tokenization_utils_fast", "video_utils",
+}  # fmt: skip
+"""Modules at the top of Transformers that every model there imports by a relative import."""
 
 
 @check("model.imports")
@@ -38,6 +46,23 @@ def imports_resolve(view: TargetView) -> list[Finding]:
                 finding = replace(finding, message="imports.copied_elsewhere", args={**finding.args, "doc": elsewhere})
                 demote = True
             found.append(_as_note(finding) if demote else finding)
+    return found
+
+
+def expected_files(view: TargetView) -> dict[str, str]:
+    """Modules that the target imports and that a README, or code that reports them missing, has the user bring.
+
+    Returns:
+        By module, the place that says so.
+    """
+    index = index_of(view.facts)
+    expected = _Expected(index, view.docs)
+    found = {}
+    for path, _ in _judged(view):
+        for item in _unresolved(index, view.facts.modules[path]):
+            doc = expected.told_by(item.module)
+            if doc is not None:
+                found[item.module] = doc
     return found
 
 
@@ -99,7 +124,10 @@ def _finding(view: TargetView, index: Index, expected: _Expected, facts: ModuleF
         if doc is not None:
             args = {"module": item.module, "doc": doc}
             return Finding("imports.expected_file", args, facts.path, item.line, severity="note")
-        suggestion = _near_module(index, item.module)
+        suggestion = _near_module(index, item.module) or _in_transformers(index, facts, item.module)
+        if suggestion is None and _of_framework(view, facts.path, item.module):
+            package, _, name = item.module.rpartition(".")
+            return _lacking(name, package, facts, item)
         finding = Finding(
             "imports.module_missing", {"module": item.module}, facts.path, item.line, suggestion=suggestion
         )
@@ -109,12 +137,46 @@ def _finding(view: TargetView, index: Index, expected: _Expected, facts: ModuleF
         elsewhere = definitions_of(view.facts).get(name, [])
         suggestion = f"{elsewhere[0]}.{name}" if elsewhere else near(name, defined.names if defined else [], _NEAR)
         args = {"module": item.module, "name": name}
+        home = _in_transformers(index, facts, item.module)
+        suggestion = suggestion or (f"{home}.{name}" if home is not None else None)
+        if suggestion is None and _of_framework(view, facts.path, item.module):
+            return _lacking(name, item.module, facts, item)
         finding = Finding("imports.name_missing", args, facts.path, item.line, suggestion=suggestion)
+    return _as_note(finding) if item.tolerated else finding
+
+
+def _of_framework(view: TargetView, path: str, module: str) -> bool:
+    """Whether a plugin of the checkout asks the framework, and not itself or another plugin, for a module.
+
+    In a migration it is the plugin that has to do with the framework as it is.
+    """
+    package = view.facts.repo.package
+    asked = f"{module.replace('.', '/')}.py"
+    return view.is_framework and in_plugin_space(path, package) and not in_plugin_space(asked, package)
+
+
+def _lacking(name: str, module: str, facts: ModuleFacts, item: ImportFacts) -> Finding:
+    finding = Finding("imports.framework_lacks", {"name": name, "module": module}, facts.path, item.line)
     return _as_note(finding) if item.tolerated else finding
 
 
 def _as_note(finding: Finding) -> Finding:
     return replace(finding, severity="note")
+
+
+def _in_transformers(index: Index, facts: ModuleFacts, module: str) -> str | None:
+    """Where Transformers has a module, if the file was copied from there with its relative imports.
+
+    `from ...activations import ACT2FN` then asks the framework for what Transformers has at that place.
+    """
+    core = f"{index.package}.fsdp."
+    asked = [item.module for item in facts.imports if item.module.startswith(core)]
+    copied = any(
+        name.removeprefix(core).split(".")[0] in _TRANSFORMERS and not index.module_exists(name) for name in asked
+    )
+    if not copied or module not in asked or in_plugin_space(f"{module.replace('.', '/')}.py", index.package):
+        return None
+    return f"transformers.{module.removeprefix(core)}"
 
 
 def _near_module(index: Index, module: str) -> str | None:

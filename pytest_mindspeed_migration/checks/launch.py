@@ -71,7 +71,10 @@ def logs_are_read_where_written(view: TargetView) -> list[Finding]:
             if path in script.log_writes or _clean(path) in map(_clean, script.log_writes):
                 continue
             written = near(path, script.log_writes, 0.0) or next(iter(script.log_writes))
-            found.append(Finding("launch.log_mismatch", path=script.path, line=line, value=path, expected=written))
+            args = {"written": script.log_writes[written]}
+            found.append(
+                Finding("launch.log_mismatch", args, path=script.path, line=line, value=path, expected=written)
+            )
     return found
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ..atomic import portable
 from ..facts.runtime import raised_from
 from ..messages import finding_line, finding_text, text
+from ..remedies import remedy_of
 from ..report.coverage import merged
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from ..outcomes import Verdict
 
 _PRINTED_LINES = 40
+
+MOST_ACTIONS = 5
+"""Fixes of one contract that are listed together; each finding has its own."""
 
 DATASETS = "data/datasets/"
 """Part of a path that tells a data plugin from a model plugin."""
@@ -38,8 +43,8 @@ def record_of(verdict: Verdict, contract: Contract, target: str, options: Option
         "severity": contract.severity,
         "reason": text(verdict.reason.key, verdict.reason.values, options.lang) if verdict.reason else None,
         "blocked_by": list(verdict.blocked_by),
-        "findings": [_finding(finding, options.lang) for finding in verdict.findings],
-        "fix_actions": list(contract.fix[options.lang]) if verdict.status in ("failed", "unproven") else [],
+        "findings": [published(finding, contract, target, options.lang) for finding in verdict.findings],
+        "fix_actions": [],
         "recheck_command": recheck,
     }
     if verdict.level is not None:
@@ -56,17 +61,35 @@ def record_of(verdict: Verdict, contract: Contract, target: str, options: Option
         covered = merged(probe.coverage for probe in verdict.probes)
         if covered:
             record["coverage"] = covered
-        diagnosis = _diagnosis(verdict, options)
+        diagnosis = _diagnosis(verdict, record, options)
         if diagnosis is not None:
             record["diagnosis"] = diagnosis
         if verdict.details is not None:
             record["details"] = verdict.details
         record["requests"] = {probe.request["file"]: probe.request for probe in verdict.probes}
+    if verdict.status in ("failed", "unproven"):
+        record["fix_actions"] = fix_actions(record, contract, options.lang)
     return dict(portable(record))
 
 
-def _diagnosis(verdict: Verdict, options: Options) -> dict[str, Any] | None:
-    if verdict.status != "failed" or not verdict.probes:
+def fix_actions(record: Mapping[str, Any], contract: Contract, lang: str) -> list[str]:
+    """What mends a failed contract: what triage says and what its findings ask for, else its own fix."""
+    failing = [item for item in record["findings"] if item["severity"] == "error"]
+    actions = list(dict.fromkeys(item["fix"] for item in failing if item["fix"]))
+    if len(actions) > MOST_ACTIONS:
+        more = text("report.more_fixes", {"count": len(actions) - MOST_ACTIONS}, lang)
+        actions = [*actions[:MOST_ACTIONS], more]
+    diagnosis = record.get("diagnosis", {})
+    known = diagnosis.get("status") == "cause"
+    if not failing or (not known and not all(item["fix"] for item in failing)):
+        actions += contract.fix[lang]
+    return [*diagnosis.get("fix", ()), *actions]
+
+
+def _diagnosis(verdict: Verdict, record: Mapping[str, Any], options: Options) -> dict[str, Any] | None:
+    """What triage says, unless every finding says itself what mends it."""
+    failing = [item for item in record["findings"] if item["severity"] == "error"]
+    if verdict.status != "failed" or not verdict.probes or (failing and all(item["fix"] for item in failing)):
         return None
     from ..error_dictionary import error_dictionary
     from .diagnosis import diagnosis_of
@@ -107,13 +130,18 @@ def require_plain(value: Any, where: str = "record") -> None:
         raise TypeError(f"{where}: {type(value).__name__} is not plain JSON")
 
 
-def _finding(finding: Finding, lang: str) -> dict[str, Any]:
+def published(finding: Finding, contract: Contract, target: str, lang: str) -> dict[str, Any]:
+    """A finding as evidence.json has it, with the line that reports show."""
+    remedy = remedy_of(finding, contract, target, lang)
     plain = {key: value for key, value in asdict(finding).items() if key not in ("args", "message")}
     return {
         "key": finding.message,
         "message": finding_text(finding, lang),
         "line_text": finding_line(finding, lang),
         **plain,
+        "owner": remedy.owner,
+        "cause": remedy.cause,
+        "fix": remedy.fix,
     }
 
 

@@ -6,25 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..catalogue import GATES
+from ..remedies import STAGES
 
 FAILING = ("failed", "unproven")
-_PLUGIN_DEPTH = 3  # mindspeed_mm/fsdp/models/x.py is the framework's, mindspeed_mm/fsdp/models/toy/x.py a plugin's
 _RUNS_THE_GATES = "verification"  # the stage that finds failures and does not make them
 
 
 def routes(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
     """The route of each failed contract of a target.
 
-    A cause that triage knows goes to its stage. Another failure goes to the stage of its contract. What was found by
-    the stage that runs the gates goes to whose file the findings are in; where that does not tell, nobody owns it, and
-    it goes to the stage of the first gate that failed.
+    A cause that triage knows goes to its stage. Another failure goes to the owner of its findings, where they have one
+    in common, else to the stage of its contract. What was found by the stage that runs the gates goes to whose file the
+    findings are in; where that does not tell, nobody owns it, and it goes to the stage of the first gate that failed.
 
     Args:
         records: of one target, in the order of the catalogue.
 
     Returns:
-        By contract: `stage`, `because` ("diagnosis", "contract", "place", "first_failed_gate") and the `contract` whose
-        evidence says so.
+        By contract: `stage`, `because` ("diagnosis", "finding", "contract", "place", "first_failed_gate") and the
+        `contract` whose evidence says so.
     """
     return {record["id"]: _route(record, records) for record in records if record["status"] in FAILING}
 
@@ -45,18 +45,9 @@ def _own_route(record: Mapping[str, Any]) -> dict[str, str] | None:
     diagnosis = record.get("diagnosis")
     if diagnosis is not None and diagnosis["status"] == "cause" and diagnosis["stage"] is not None:
         return {"stage": diagnosis["stage"], "because": "diagnosis", "contract": record["id"]}
-    if record["owner"] != _RUNS_THE_GATES:
-        return {"stage": record["owner"], "because": "contract", "contract": record["id"]}
-    stages = {_stage_of(item["path"] or "") for item in record["findings"] if item["severity"] == "error"}
-    if len(stages) == 1 and (stage := stages.pop()) is not None:
-        return {"stage": stage, "because": "place", "contract": record["id"]}
-    return None
-
-
-def _stage_of(path: str) -> str | None:
-    """The stage that a file belongs to; None for files of the framework, which is where errors of any stage end."""
-    if path.endswith((".yaml", ".yml", ".sh")):
-        return "config"
-    if "/fsdp/data/datasets/" in path:
-        return "data"
-    return "model" if "/fsdp/models/" in path and path.count("/") > _PLUGIN_DEPTH else None
+    owners = {item["owner"] for item in record["findings"] if item["severity"] == "error"}
+    stage = STAGES.get(owners.pop() or "") if len(owners) == 1 else None
+    if record["owner"] == _RUNS_THE_GATES:
+        return {"stage": stage, "because": "place", "contract": record["id"]} if stage is not None else None
+    because = "contract" if stage in (None, record["owner"]) else "finding"
+    return {"stage": stage or record["owner"], "because": because, "contract": record["id"]}

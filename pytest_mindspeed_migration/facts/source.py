@@ -207,13 +207,17 @@ class EffectFacts:
 
 @dataclass
 class NameFacts:
-    """A name used without a binding. `quoted`: only in an annotation or string that is never evaluated."""
+    """A name used without a binding. `quoted`: only in an annotation or string that is never evaluated.
+
+    `beside`: names of the same function that it may be short for, or a slip of.
+    """
 
     name: str
     line: int
     quoted: bool = False
     kind: Literal["undefined", "maybe_unbound", "endless"] = "undefined"
     detail: str = ""
+    beside: list[str] = field(default_factory=list)
 
 
 @dataclass

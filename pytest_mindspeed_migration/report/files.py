@@ -11,6 +11,7 @@ from ..atomic import write_atomic
 from ..evidence.redact import redact
 from ..facts.target import FRAMEWORK
 from ..messages import text
+from ..remedies import STAGES
 from ..templates import environment
 from . import coverage
 from .curve import loss_curve
@@ -18,6 +19,7 @@ from .texts import (
     could_be_lines,
     counts,
     diagnosis_line,
+    finding_cause,
     first_line,
     gate_line,
     routing_line,
@@ -108,9 +110,14 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
                 "run": run,
                 "cause": diagnosis_line(record["diagnosis"], lang) if "diagnosis" in record else None,
                 "could_be": could_be_lines(record["diagnosis"], lang) if "diagnosis" in record else [],
+                "finding_cause": finding_cause(record),
                 "route": routing_line(record, lang) if "routing" in record else None,
-                "rerouted": "routing" in record and record["routing"]["stage"] != record["owner"],
-                "errors": [item for item in published["findings"] if item["severity"] == "error"],
+                "common_fixes": _common_fixes(record),
+                "errors": [
+                    {**item, "owner_text": _owner_text(item, record, lang)}
+                    for item in published["findings"]
+                    if item["severity"] == "error"
+                ],
                 "hints": [item for item in published["findings"] if item["severity"] == "note"],
             }
         )
@@ -155,6 +162,20 @@ def _values(result: TargetResult, catalogue: Catalogue, options: Options) -> dic
         "since_title": since_title(result.since, lang) if result.since is not None and result.since.news else None,
         "since": since_lines(result.since, lang),
     }
+
+
+def _common_fixes(record: dict[str, Any]) -> list[str]:
+    """What is to be done beside what each finding asks for."""
+    own = {item["fix"] for item in record["findings"] if item["severity"] == "error"}
+    return [action for action in record["fix_actions"] if action not in own]
+
+
+def _owner_text(item: dict[str, Any], record: dict[str, Any], lang: str) -> str | None:
+    """Whose part a finding is, where that is not the stage its contract goes to."""
+    stage = STAGES.get(item["owner"] or "")
+    if stage is None or not item["fix"] or stage == record.get("routing", {}).get("stage", stage):
+        return None
+    return text(f"triage.owner_{item['owner']}", {}, lang)
 
 
 def _picture_name(contract: str, details: dict[str, Any]) -> str | None:

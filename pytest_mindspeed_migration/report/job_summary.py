@@ -11,7 +11,7 @@ from ..evidence.redact import redact
 from ..facts.target import FRAMEWORK
 from ..messages import text
 from ..templates import environment
-from .texts import counts, diagnosis_line, first_line, labelled, symptom
+from .texts import counts, diagnosis_line, finding_cause, first_line, labelled, symptom
 
 if TYPE_CHECKING:
     from ..evidence.document import TargetResult
@@ -35,7 +35,7 @@ def summary(results: Sequence[TargetResult], lang: str) -> str:
             "severity": record["severity"],
             "stage": text(f"owner.{record['routing']['stage']}", {}, lang),
             "symptom": symptom(record, lang),
-            "cause": diagnosis_line(record["diagnosis"], lang) if "diagnosis" in record else None,
+            "cause": diagnosis_line(record["diagnosis"], lang) if "diagnosis" in record else finding_cause(record),
             "recheck": record["recheck_command"],
         }
         for result in results

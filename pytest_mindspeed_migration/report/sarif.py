@@ -90,7 +90,12 @@ def _result(record: dict[str, Any], finding: dict[str, Any], rule: int) -> dict[
         "message": {"text": text},
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"finding/v1": hashlib.sha256(repr(identity).encode("utf-8", "replace")).hexdigest()},
-        "properties": {"targets": [], "yaml_path": finding["yaml_path"]},
+        "properties": {
+            "targets": [],
+            "yaml_path": finding["yaml_path"],
+            "owner": finding["owner"],
+            "fix": finding["fix"],
+        },
     }
 
 

@@ -9,7 +9,17 @@ from ..evidence.collector import folder_name
 from ..facts.target import FRAMEWORK
 from ..messages import text
 from .files import REPORT
-from .texts import counts, diagnosis_line, first_line, labelled, routing_line, since_lines, since_title
+from .texts import (
+    counts,
+    diagnosis_line,
+    finding_cause,
+    first_line,
+    joined,
+    labelled,
+    routing_line,
+    since_lines,
+    since_title,
+)
 
 if TYPE_CHECKING:
     from ..catalogue import Catalogue
@@ -47,7 +57,7 @@ def write_checklist(
 
 def _write_target(reporter: Any, result: TargetResult, catalogue: Catalogue, options: Options, full: bool) -> None:
     lang = options.lang
-    reporter.write_line(f"{result.target.name}: {first_line(result, lang)}", bold=True)
+    reporter.write_line(joined(result.target.name, first_line(result, lang), lang), bold=True)
     for record in result.records:
         if record["status"] in ("failed", "unproven"):
             for line in _lines(record, catalogue, lang, full):
@@ -68,7 +78,8 @@ def _lines(record: dict[str, Any], catalogue: Catalogue, lang: str, full: bool) 
     status = text(f"status.{record['status']}", {}, lang)
     contract = catalogue.by_id[record["id"]]
     owner = text(f"owner.{record['owner']}", {}, lang)
-    yield f"  [{status}] {record['id']} ({record['severity']}, {owner}): {record['reason'] or contract.title[lang]}"
+    values = {"status": status, "contract": record["id"], "severity": record["severity"], "owner": owner}
+    yield f"  {text('report.contract_line', {**values, 'text': record['reason'] or contract.title[lang]}, lang)}"
     errors = [item for item in record["findings"] if item["severity"] == "error"]
     for item in errors[: _SHOWN[full]]:
         yield f"      {item['line_text']}"
@@ -81,13 +92,13 @@ def _lines(record: dict[str, Any], catalogue: Catalogue, lang: str, full: bool) 
 
 
 def _cause(record: dict[str, Any], lang: str) -> Iterator[str]:
-    """What triage says of it, and the stage it goes to where that is not the contract's own."""
+    """What triage or the first error says is behind it, and the stage it goes to where not the contract's own."""
     if "diagnosis" in record:
         yield labelled("diagnosis.root_cause", diagnosis_line(record["diagnosis"], lang), lang)
+    elif (cause := finding_cause(record)) is not None:
+        yield labelled("diagnosis.root_cause", cause, lang)
     if record["routing"]["stage"] != record["owner"]:
         yield labelled("routing.to", routing_line(record, lang), lang)
-    for action in record.get("diagnosis", {}).get("fix", ()):
-        yield labelled("report.next", action, lang)
 
 
 def _blocked(records: Sequence[dict[str, Any]], lang: str) -> Iterator[str]:

@@ -42,7 +42,12 @@ def gate_line(gate: Gate, lang: str) -> str:
 
 def labelled(key: str, value: str, lang: str) -> str:
     """`next: do this`, with the colon of the language."""
-    return f"{text(key, {}, lang)}{'：' if lang == 'zh' else ': '}{value}"
+    return joined(text(key, {}, lang), value, lang)
+
+
+def joined(name: str, value: str, lang: str) -> str:
+    """`name: value`, with the colon of the language."""
+    return f"{name}{'：' if lang == 'zh' else ': '}{value}"
 
 
 def counts(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -55,6 +60,12 @@ def diagnosis_line(diagnosis: Mapping[str, Any], lang: str) -> str:
     """The root cause that triage found, or that it is unknown."""
     confidence = text(f"triage.confidence_{diagnosis['confidence']}", {}, lang)
     return text(f"diagnosis.{diagnosis['status']}", {**diagnosis, "confidence": confidence}, lang)
+
+
+def finding_cause(record: Mapping[str, Any]) -> str | None:
+    """What is behind the first error, where the catalogue knows more than its sentence says."""
+    causes = (item["cause"] for item in record["findings"] if item["severity"] == "error")
+    return next((cause for cause in causes if cause), None)
 
 
 def could_be_lines(diagnosis: Mapping[str, Any], lang: str) -> list[str]:
@@ -73,6 +84,8 @@ def routing_line(record: Mapping[str, Any], lang: str) -> str:
     """The stage a failure goes to, and why."""
     routing = record["routing"]
     owner = record.get("diagnosis", {}).get("owner")
+    if routing["because"] == "finding":
+        owner = next(item["owner"] for item in record["findings"] if item["severity"] == "error")
     values = {
         "contract": routing["contract"],
         "owner": text(f"triage.owner_{owner}", {}, lang) if owner else "",

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..errors import UsageProblem
 from ..facts.source import NameFacts
+from ..findings import near
 from .nodes import children
 
 UNDEFINED, BEFORE_ASSIGNMENT, STAR = "F821", "F823", "F405"
@@ -30,6 +31,8 @@ _WRITES_NAMES = ("globals", "exec", "builtins")
 _CHUNK = 2000
 """Files of one command line, whose length is limited."""
 _TIMEOUT = 120
+_MAX_BESIDE = 3
+_SLIP = 0.8
 _MAX_NAMES = 1_000
 """Names of one file that are kept: one with more is not mended name by name."""
 
@@ -129,11 +132,12 @@ def _names(full: Path, items: list[_Report]) -> Iterator[NameFacts]:
             continue  # in a loop, an earlier round may have assigned it
         seen.add((name, line))
         detail = STAR_DETAIL if item.code == STAR else DYNAMIC_DETAIL if places.may_create(name) else ""
-        yield NameFacts(name, line, quoted=places.never_evaluated(line, column), detail=detail)
+        beside = places.names_like(name, line, column)
+        yield NameFacts(name, line, quoted=places.never_evaluated(line, column), detail=detail, beside=beside)
 
 
 class _Places:
-    """What stands at a line and column of a file: text that is never evaluated, the body of a loop.
+    """What stands at a line and column of a file: text that is never evaluated, the body of a loop, a function.
 
     With `rows`, only the module's statements on those lines are looked at.
     """
@@ -141,6 +145,7 @@ class _Places:
     def __init__(self, tree: ast.Module, rows: set[int] | None) -> None:
         self._lazy: list[ast.expr] = []
         self._loops: list[ast.AST] = []
+        self._functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
         self._strings: set[str] = set()
         self._dynamic = False
         postponed = any(
@@ -167,6 +172,8 @@ class _Places:
                     self._lazy.append(node)
             elif isinstance(node, ast.Name) and node.id in _WRITES_NAMES:
                 self._dynamic = True
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self._functions.append(node)
             function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or (
                 in_function and not isinstance(node, ast.ClassDef)
             )
@@ -179,6 +186,14 @@ class _Places:
     def in_loop(self, line: int, column: int) -> bool:
         """Whether the place is in a loop."""
         return any(_holds(node, line, column) for node in self._loops)
+
+    def names_like(self, name: str, line: int, column: int) -> list[str]:
+        """Names that the functions around a place bind and that this one may be short for, or a slip of."""
+        bound: set[str] = set()
+        for function in self._functions:
+            if _holds(function, line, column):
+                bound.update(_bound(function))
+        return sorted(other for other in bound if other != name and _alike(name, other))[:_MAX_BESIDE]
 
     def may_create(self, name: str) -> bool:
         """Whether the file writes module names at run time and holds a text that could be (part of) this one."""
@@ -197,6 +212,20 @@ def _last(node: ast.stmt) -> int:
 
 def _imports(node: ast.ImportFrom, name: str) -> bool:
     return any(alias.name == name for alias in node.names)
+
+
+def _bound(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """Names that a function binds, without its *args and **kwargs."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.arguments):
+            yield from (item.arg for item in (*node.posonlyargs, *node.args, *node.kwonlyargs))
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def _alike(name: str, other: str) -> bool:
+    words, others = name.strip("_").split("_"), other.strip("_").split("_")
+    return others[-len(words) :] == words or near(name, [other], _SLIP) is not None
 
 
 def _holds(node: Any, line: int, column: int) -> bool:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..remedies import STAGES
 from .conditions import Context
-from .dictionary import STAGES, UNOWNED_STAGE, Dictionary, Entry
+from .dictionary import UNOWNED_STAGE, Dictionary, Entry
 from .lines import Line
 from .model import Alternative, Diagnosis, Folded, Place
 from .scan import Hit, Scan, accepts

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from ..catalogue import LEVELS, Text, load_catalogue
+from ..remedies import OWNERS
 from ..resources import resource_dir
 from .conditions import KEYS, When, names_in
 from .literals import best, options_of
@@ -31,12 +32,9 @@ AREAS = (
 )
 """Files of the dictionary that ships, in the order in which their entries are tried: the most particular first."""
 
-OWNERS = ("model", "data", "config", "environment", "framework")
 ROLES = ("cause", "consequence", "wrapper")
 SOURCES = ("raised", "printed", "any")
 CONFIDENCES = ("high", "medium", "low")
-STAGES = {"model": "model", "data": "data", "config": "config", "environment": "main", "framework": "main"}
-"""The migration stage (`catalogue.OWNERS`) that an owner's failures go to."""
 UNOWNED_STAGE = "verification"
 """The stage that keeps a failure nobody owns: it ran the gate that failed first."""
 

@@ -135,7 +135,8 @@ def test_findings_with_a_file_are_results(project: Project) -> None:
     place = results["code.names"]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "examples/alpha/alpha.yaml", "uriBaseId": "SRCROOT"}
     assert place["region"] == {"startLine": 7}
-    assert results["code.names"]["properties"] == {"targets": ["alpha"], "yaml_path": "a.b"}
+    told = {"yaml_path": "a.b", "owner": "config", "fix": None}
+    assert results["code.names"]["properties"] == {"targets": ["alpha"], **told}
     assert "value: seen, expected: wanted" in results["code.names"]["message"]["text"]
 
 

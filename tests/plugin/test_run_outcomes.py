@@ -16,7 +16,7 @@ def test_a_failing_contract_fails_its_test_with_places_fix_and_recheck_and_no_tr
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "config.linkage: model_id, dataset_type and plugin agree [[]P0, owner: config]",
+            "config.linkage: model_id, dataset_type and plugin agree [[]P0, owner: config migration]",
             "  examples/alpha/alpha.yaml:7 a.b: the test itself failed: config.linkage is wrong "
             "(value: seen, expected: wanted; did you mean near?)",
             "  fix: *",
@@ -135,14 +135,14 @@ def test_the_target_judged_never_brings_torch_into_the_process(project: Project)
 
 
 @pytest.mark.parametrize(
-    ("lang", "line"), [("en", "alpha: Not accepted: *"), ("zh", "alpha: 未验收：功能门禁未通过*")], ids=["en", "zh"]
+    ("lang", "line"), [("en", "alpha: Not accepted: *"), ("zh", "alpha：未验收：功能门禁未通过*")], ids=["en", "zh"]
 )
 def test_the_checklist_names_what_failed_the_next_action_and_the_recheck(
     project: Project, lang: str, line: str
 ) -> None:
     project.facts({"alpha": {"config.linkage": "error", "preflight.repo": None}})
     result = project.run("--migrate-target=alpha", f"--migrate-lang={lang}")
-    result.stdout.fnmatch_lines([line, "*config.linkage (P0, *", "*alpha.yaml:7 a.b*", "*-k test_config_linkage*"])
+    result.stdout.fnmatch_lines([line, "*config.linkage[ （]*P0*", "*alpha.yaml:7 a.b*", "*-k test_config_linkage*"])
 
 
 def test_many_targets_get_a_line_each_and_only_failing_contracts_are_listed(project: Project) -> None:

@@ -50,7 +50,7 @@ def test_in_chinese(pytester: pytest.Pytester) -> None:
     log(pytester, OOM)
     result = pytester.runpytest_subprocess("--migrate-triage=run.log", "--migrate-lang=zh")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["首个根因：NPU 显存不足*", "*责任方：配置，回流至：配置迁移"])
+    result.stdout.fnmatch_lines(["首个根因：NPU 显存不足*", "*归属：配置，回流至：配置迁移"])
 
 
 def test_a_healthy_run(pytester: pytest.Pytester) -> None:

@@ -24,11 +24,13 @@ from pytest_mindspeed_migration.catalogue import load_catalogue
 from pytest_mindspeed_migration.checks.view import TargetView
 from pytest_mindspeed_migration.evidence.diagnosis import diagnosis_of
 from pytest_mindspeed_migration.evidence.document import SCHEMA, TargetResult
+from pytest_mindspeed_migration.evidence.record import fix_actions, published
 from pytest_mindspeed_migration.facts import store
 from pytest_mindspeed_migration.facts.assets import AssetFacts
 from pytest_mindspeed_migration.facts.runtime import ProbeFacts, Raised, StepFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts
 from pytest_mindspeed_migration.facts.target import ChangedFile, ChangeFacts
+from pytest_mindspeed_migration.findings import Finding
 from pytest_mindspeed_migration.messages import LANGUAGES, text
 from pytest_mindspeed_migration.outcomes import Verdict
 from pytest_mindspeed_migration.report.files import FAILED, REPORT, write_reports
@@ -67,12 +69,19 @@ def _diagnosis(raised: str, lang: str) -> dict[str, Any]:
     return found
 
 
+def _finding(message: str, contract: str, lang: str) -> dict[str, Any]:
+    args = {"module": "mindspeed_mm.fsdp.models.qwen3vl.configuration", "doc": "examples/qwen3vl/README.md:7"}
+    place = ("mindspeed_mm/fsdp/models/qwen3vl/x.py", 9)
+    one = load_catalogue().by_id[contract]
+    return published(Finding(message, args, *place), one, TARGET, lang)
+
+
 def _records(lang: str) -> list[dict[str, Any]]:
     """One run of all contracts: most passed, some failed in several ways, one was blocked, the rest did not run."""
     catalogue = load_catalogue()
-    nowhere = dict.fromkeys(("path", "line", "yaml_path", "value", "expected", "suggestion"))
+    nowhere = dict.fromkeys(("path", "line", "yaml_path", "value", "expected", "suggestion", "owner", "cause", "fix"))
     place = {"path": "mindspeed_mm/fsdp/models/qwen3vl/x.py", "line": 7, "value": "x", "suggestion": "y"}
-    raised = {**nowhere, **place, "key": "k", "message": "x is | not bound", "severity": "error",
+    raised = {**nowhere, **place, "owner": "model", "key": "k", "message": "x is | not bound", "severity": "error",
               "line_text": "mindspeed_mm/fsdp/models/qwen3vl/x.py:7: x is | not bound"}  # fmt: skip
     told = {**nowhere, "key": "k", "message": "m", "line_text": "a note of the config", "severity": "note"}
     run = {"command": "pytest", "started": "2026-01-01T00:00:00+00:00", "duration": 0.1, "device": None,
@@ -80,6 +89,13 @@ def _records(lang: str) -> list[dict[str, Any]]:
     oom = _diagnosis("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB", lang)
     changes: dict[str, dict[str, Any]] = {
         "code.names": {"status": "failed", "findings": [raised]},
+        "model.imports": {
+            "status": "failed",
+            "findings": [
+                _finding("imports.expected_file", "model.imports", lang),
+                _finding("imports.module_missing", "model.imports", lang),
+            ],
+        },
         "model.forward_loss": {"status": "failed", "level": "cpu", "findings": [raised], "diagnosis": oom},
         "data.collate": {
             "status": "failed",
@@ -106,10 +122,12 @@ def _records(lang: str) -> list[dict[str, Any]]:
             "id": contract.id, "target": TARGET, "status": status, "level": level, "severity": contract.severity,
             "owner": "model" if contract.owner == "plugin" else contract.owner, "gate": contract.gate,
             "reason": text("outcome.level", {"levels": "cpu", "reached": "static"}, lang) if level is None else None,
-            "blocked_by": [], "findings": [], "fix_actions": list(contract.fix[lang]) if status == "failed" else [],
+            "blocked_by": [], "findings": [], "fix_actions": [],
             "recheck_command": f"pytest --migrate-target=t --migrate-level=static -k {contract.test_name}",
             **{key: value for key, value in change.items() if key not in ("status", "level")},
         }  # fmt: skip
+        if status == "failed":
+            record["fix_actions"] = fix_actions(record, contract, lang)
         if level is not None:
             record["run"] = {**run, "exit_code": int(status == "failed")}
         if level == "cpu":

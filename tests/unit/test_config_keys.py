@@ -280,7 +280,7 @@ def test_the_schema_tree_is_read_from_the_code(tmp_path: Path) -> None:
     ("section", "value", "message", "suggestion"),
     [
         ("parallel", {"pregather": True}, "keys.moved", "parallel.fsdp_plan.pregather"),
-        ("parallel", {"recompute_plan": {"apply_modules": ["x"]}}, "keys.moved", "features.recompute_plan"),
+        ("parallel", {"recompute_plan": {"apply_modules": ["x"]}}, "keys.moved_and_set", "features.recompute_plan"),
         ("parallel", {"recompute": True}, "keys.left_behind", "features.recompute"),
         ("parallel", {"sizee": 1}, "keys.ignored", "size"),
         ("model", {"widht": 1}, "keys.ignored", "width"),

@@ -15,6 +15,7 @@ from pytest_mindspeed_migration.evidence.schema import check
 from pytest_mindspeed_migration.facts.runtime import ProbeFacts, Raised, StepFacts
 from pytest_mindspeed_migration.findings import Finding
 from pytest_mindspeed_migration.outcomes import Verdict
+from pytest_mindspeed_migration.remedies import remedy_of
 from pytest_mindspeed_migration.triage import load_dictionary
 
 FRAME = {"file": "mindspeed_mm/fsdp/models/toy/toy.py", "line": 7, "function": "forward"}
@@ -115,7 +116,12 @@ def _failed(contract: str, **more: Any) -> dict[str, Any]:
 
 
 def _at(*paths: str | None) -> list[dict[str, Any]]:
-    return [{"severity": "error", "path": path} for path in paths]
+    return [{"severity": "error", "path": path, "owner": _owned(path)} for path in paths]
+
+
+def _owned(path: str | None) -> str | None:
+    verification = load_catalogue().by_id["verify.rehearsal"]
+    return remedy_of(Finding("cpu.raised", path=path), verification, "toy", "en").owner
 
 
 @pytest.mark.parametrize(

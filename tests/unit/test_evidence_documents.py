@@ -30,7 +30,8 @@ def _document() -> dict[str, Any]:
         "severity": "P1", "reason": None, "blocked_by": [], "evidence": ["code.names@static"], "fix_actions": ["x"],
         "recheck_command": "pytest",
         "findings": [{"key": "k", "message": "m", "path": None, "line": 3, "yaml_path": None, "value": None,
-                      "expected": None, "suggestion": None, "severity": "error"}],
+                      "expected": None, "suggestion": None, "severity": "error", "owner": "model",
+                      "cause": None, "fix": None}],
     }  # fmt: skip
     command = {
         "name": "code.names@static", "command": "pytest", "exit_code": 1, "timestamp": "2026-01-01T00:00:00+00:00",

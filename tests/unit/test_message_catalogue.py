@@ -10,10 +10,19 @@ import pytest
 
 import pytest_mindspeed_migration
 from pytest_mindspeed_migration.findings import Finding
-from pytest_mindspeed_migration.messages import MessageError, finding_line, known_keys, placeholders, text
+from pytest_mindspeed_migration.messages import (
+    MessageError,
+    extras_of,
+    finding_line,
+    known_keys,
+    placeholders,
+    placeholders_in,
+    text,
+)
 
 PACKAGE = Path(pytest_mindspeed_migration.__file__).parent
 FILLED_BY_FINDINGS = {"value", "expected", "suggestion"}
+PLACE = {"where", "path", "line", "yaml_path"}
 
 
 def _calls() -> Iterator[tuple[str, str, str, set[str] | None]]:
@@ -53,6 +62,10 @@ def test_a_text_that_is_asked_for_exists_and_can_be_filled(
         filled = given | (FILLED_BY_FINDINGS if kind == "Finding" else set())
         for lang in ("en", "zh"):
             assert placeholders(key, lang) <= filled, f"{place}: {key!r} needs more than it is given"
+        if kind == "Finding":
+            texts = [extras_of(key)[part]["en"] for part in ("cause", "fix", "fix_near") if part in extras_of(key)]
+            needed = {name for one in texts for name in placeholders_in(one)}
+            assert needed <= filled | PLACE, f"{place}: what stands beside {key!r} needs more than it is given"
 
 
 @pytest.mark.parametrize("key", sorted(known_keys()))

@@ -7,10 +7,10 @@ import pytest
 from python_repo import CORE, DATA, MODEL, PLUGIN, REGISTER, Repo
 
 from pytest_mindspeed_migration.checks.registry import judge
-from pytest_mindspeed_migration.checks.view import TargetView
+from pytest_mindspeed_migration.checks.view import FRAMEWORK, TargetView
 from pytest_mindspeed_migration.facts.codec import from_json, to_json
 from pytest_mindspeed_migration.facts.launch import CopyInstruction
-from pytest_mindspeed_migration.facts.static import StaticFacts
+from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
 
 MODELING = f"{PLUGIN}/modeling_toy.py"
 TORCH = "import torch\nfrom torch import nn\n"
@@ -42,6 +42,34 @@ def plugin(tmp_path: Path, text: str, **more: str) -> Repo:
 def test_an_import_that_cannot_resolve_fails_once(tmp_path: Path, text: str, message: str) -> None:
     repo = plugin(tmp_path, text, other="def name(): ...\n")
     assert [found for found, *_ in repo.errors("model.imports")] == [message]
+
+
+def test_relative_imports_that_were_copied_with_a_model_of_transformers_say_where_they_lead(tmp_path: Path) -> None:
+    """`from ...activations` in a file of Transformers is `transformers.activations`; here it asks the framework."""
+    repo = plugin(tmp_path, "from ...activations import ACT2FN\nfrom ...utils import auto_docstring\n")
+    view = TargetView(repo.facts(), repo.facts().targets[0])
+    found = {finding.message: finding.suggestion for finding in judge("model.imports", view)}
+    assert found == {
+        "imports.module_missing": "transformers.activations",
+        "imports.name_missing": "transformers.utils.auto_docstring",
+    }
+
+
+def test_a_plugin_that_no_target_uses_and_that_the_framework_does_not_serve_is_the_frameworks_affair(
+    tmp_path: Path,
+) -> None:
+    orphan = "mindspeed_mm/fsdp/models/orphan/modeling.py"
+    text = "from mindspeed_mm.fsdp.models.modelhub import Gone\nfrom mindspeed_mm.fsdp.train.gone import x\n"
+    repo = Repo(tmp_path, {orphan: text + "from .mine import y\n"})
+    found = [
+        (finding.message, finding.args.get("name"))
+        for finding in judge("model.imports", TargetView(repo.facts(), TargetFacts(FRAMEWORK, None)))
+    ]
+    assert sorted(found, key=str) == [
+        ("imports.framework_lacks", "Gone"),
+        ("imports.framework_lacks", "gone"),
+        ("imports.module_missing", None),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,17 @@ def test_an_export_gives_the_findings_of_its_revision(replayed: tuple[str, Stati
     assert [said.line for said in survey(facts)] == expected(revision)
 
 
+def test_each_error_has_an_owner_and_a_fix_of_its_own(replayed: tuple[str, StaticFacts]) -> None:
+    said = [one for one in survey(replayed[1]) if one.finding.fails]
+    assert [one.remedy for one in said if " | -" in one.remedy] == []
+
+
+def test_owners_and_fixes_on_master_are_those_that_were_read_against_its_code() -> None:
+    lines: list[str] = json.loads((DATA / "remedies.json").read_text(encoding="utf-8"))
+    facts = store.load(DATA / "facts" / "master.json")
+    assert [one.remedy for one in survey(facts) if one.finding.fails] == lines
+
+
 def test_facts_of_a_real_revision_survive_json(replayed: tuple[str, StaticFacts]) -> None:
     document = to_json(replayed[1])
     assert to_json(from_json(StaticFacts, json.loads(json.dumps(document)))) == document

@@ -11,10 +11,9 @@ from rank_logs import failing, raised
 
 from pytest_mindspeed_migration.catalogue import OWNERS as STAGE_OWNERS
 from pytest_mindspeed_migration.catalogue import load_catalogue
+from pytest_mindspeed_migration.remedies import OWNERS, STAGES
 from pytest_mindspeed_migration.triage import load_dictionary, read_text
 from pytest_mindspeed_migration.triage.dictionary import (
-    OWNERS,
-    STAGES,
     UNOWNED_STAGE,
     DictionaryError,
     Entry,

@@ -64,3 +64,22 @@ def test_a_ruff_that_does_not_answer_is_not_taken_for_a_clean_result(
     monkeypatch.setattr(names, "_binary", lambda: "true")
     with pytest.raises(UsageProblem, match="ruff did not answer"):
         read(tmp_path, b"x = 1\n")
+
+
+def test_names_of_the_same_function_that_may_be_meant_are_kept(tmp_path: Path) -> None:
+    """`causal` where the function has `_causal`, `args` where it has `data_args`: names that were renamed by half."""
+    source = (
+        "def f(self, **kwargs):\n    _causal = True\n    g(causal=causal)\n"
+        "def h(data_args, process_args, **kwargs):\n    return args.path\n"
+        "def g(value):\n    return vaule, other\n"
+    )
+    read(tmp_path, source.encode())
+    project = Project(tmp_path)
+    project.read([FILE])
+    project.finish()
+    assert {item.name: item.beside for item in project.modules[FILE].unbound} == {
+        "causal": ["_causal"],
+        "args": ["data_args", "process_args"],
+        "vaule": ["value"],
+        "other": [],
+    }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...facts.runtime import Raised
 from ...findings import Finding, near
-from ..registry import check
+from ...scan.effects import NPU_ONLY
+from ..imports import expected_files
+from ..registry import Blocked, check
 from ..view import TargetView
 from .steps import data_of, failure, finding_of, judged_step
 
@@ -25,12 +28,26 @@ def plugins_import(view: TargetView) -> list[Finding]:
     """Every plugin imports, and none of its modules fails in silence."""
     data_of(view, _PROBE, "config")
     step = judged_step(view, _PROBE, "plugins")
-    found = failure(view, _PROBE, step, "import_plugin")
+    found = [_told(view, step.error, finding) for finding in failure(view, _PROBE, step, "import_plugin")]
     for entry in step.data.get("entries", []):
         for item in entry["hidden"]:
-            finding = finding_of(Raised(**item["error"]), f"import {item['module']}")
+            error = Raised(**item["error"])
+            finding = _told(view, error, finding_of(error, f"import {item['module']}"))
             found.append(_at_entry(view, finding, entry["entry"]))
     return found
+
+
+def _told(view: TargetView, error: Raised | None, finding: Finding) -> Finding:
+    """What the static facts know of a missing module: a file that the user has to bring, or one for NPU only."""
+    missing = error.root.missing if error is not None else None
+    if missing is None:
+        return finding
+    if missing.split(".")[0] in NPU_ONLY:
+        return replace(finding, message="effects.npu_import", args={"detail": missing}, value=None)
+    told = expected_files(view).get(missing)
+    if told is None:
+        return finding
+    return replace(finding, message="imports.expected_file", args={"module": missing, "doc": told})
 
 
 @check("model.registration", level="cpu")
@@ -46,12 +63,15 @@ def dataset_registers(view: TargetView) -> list[Finding]:
 
 
 def _registered(view: TargetView, yaml_path: str) -> list[Finding]:
-    registers: dict[str, list[str]] = data_of(view, _PROBE, "plugins")["after"]
+    step = data_of(view, _PROBE, "plugins")
+    registers: dict[str, list[str]] = step["after"]
     wanted = view.config.string(yaml_path) if view.config else None
     kind = "model" if yaml_path.startswith("model.") else "data"
     ids = [name for register, names in registers.items() if kind in register for name in names]
     if wanted is None or wanted in ids:
         return []
+    if any(entry["hidden"] for entry in step["entries"]):  # the module that registers it may be the one that failed
+        raise Blocked("model.imports")
     return [
         Finding(
             "cpu.not_registered",
