@@ -24,6 +24,7 @@ from .messages import text
 from .outcomes import Judge, Reason, Status, Verdict
 from .report.failure import failure_text
 from .suite import SuiteFile
+from .suite_items import SuiteFunction, SuiteModule
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -180,8 +181,6 @@ class Session:
         """Take the tests of a suite that was rendered for this run from its text."""
         if module_path not in self.rendered:
             return None
-        from .suite_items import SuiteModule
-
         known = self._modules.get(module_path)  # pytest asks for all files of the folder, for each that it was given
         if known is None or known.parent is not parent:
             self._modules[module_path] = known = SuiteModule.from_parent(parent, path=module_path)
@@ -335,8 +334,6 @@ def migration_of(item: pytest.Item) -> Migration:
 
 def _is_rendered(item: pytest.Item) -> bool:
     """Whether the test is just what the template says: it judges one contract and does nothing else."""
-    from .suite_items import SuiteFunction
-
     return isinstance(item, SuiteFunction)
 
 

@@ -112,6 +112,11 @@ class SuiteModule(pytest.Module):
         """The path of the file from the rootdir."""
         return self.session._node_location_to_relpath(self.path)
 
+    @cached_property
+    def ihook(self) -> Any:
+        """The hooks for this file, which are those for each of its tests."""
+        return super().ihook
+
     def __repr__(self) -> str:
         return f"<Module {self.name}>"
 
@@ -146,6 +151,11 @@ class SuiteFunction(pytest.Function):
         """The suite the test is in."""
         assert isinstance(self.parent, SuiteModule)
         return self.parent
+
+    @property
+    def ihook(self) -> Any:
+        """The hooks for the file of the test."""
+        return self.suite.ihook
 
     @cached_property
     def location(self) -> tuple[str, int | None, str]:
