@@ -49,7 +49,7 @@ def indented(value: Any, margin: str = "\n") -> str:
 def portable(value: Any) -> Any:
     """Plain values with every text as `write_atomic` would write it: what another process and any terminal can take."""
     if isinstance(value, str):
-        return encode(value).decode("utf-8")
+        return value if value.isascii() else encode(value).decode("utf-8")
     if isinstance(value, dict):
         return {portable(key): portable(item) for key, item in value.items()}
     return [portable(item) for item in value] if isinstance(value, list) else value

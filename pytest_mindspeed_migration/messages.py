@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from .findings import Finding
@@ -30,6 +30,18 @@ def text(key: str, args: Mapping[str, Any], lang: str = "en") -> str:
     Raises:
         MessageError: when there is no such text, or `args` lacks one of its placeholders.
     """
+    values = tuple(args.items())
+    if all(type(value) is str for _, value in values):  # 1 and True are equal, and no equal texts
+        return _text_of_texts(key, values, lang)
+    return _text(key, args, lang)
+
+
+@lru_cache(maxsize=4096)  # most reasons are those of many contracts, and are shown and kept
+def _text_of_texts(key: str, args: tuple[tuple[str, str], ...], lang: str) -> str:
+    return _text(key, dict(args), lang)
+
+
+def _text(key: str, args: Mapping[str, Any], lang: str) -> str:
     return _filled(key, _template(key, lang), args, lang)
 
 
@@ -97,14 +109,17 @@ def finding_extra(finding: Finding, part: str, lang: str | None = None) -> str |
     return _filled(f"{finding.message}.{part}", found[lang], args, lang)
 
 
-def placeholders(key: str, lang: str = "en") -> set[str]:
+@cache
+def placeholders(key: str, lang: str = "en") -> frozenset[str]:
     """Return the names of the placeholders of a text."""
     return placeholders_in(_template(key, lang))
 
 
-def placeholders_in(template: str) -> set[str]:
+@cache
+def placeholders_in(template: str) -> frozenset[str]:
     """Return the names of the placeholders of a template."""
-    return {name.split(".")[0].split("[")[0] for _, name, _, _ in string.Formatter().parse(template) if name}
+    parts = string.Formatter().parse(template)
+    return frozenset(name.split(".")[0].split("[")[0] for _, name, _, _ in parts if name)
 
 
 def known_keys() -> set[str]:

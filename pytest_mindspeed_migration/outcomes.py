@@ -78,7 +78,7 @@ class Judge:
     def compare(self, contract_id: str, stated: Mapping[str, Any]) -> Verdict:
         """The outcome of a contract in a suite that states facts literally: facts that changed since fail it."""
         verdict = self.verdict(contract_id)
-        if verdict.status not in ("passed", "failed"):
+        if not stated or verdict.status not in ("passed", "failed"):
             return verdict
         moved = moved_facts(facts_stated(self._view), stated)
         if not moved:

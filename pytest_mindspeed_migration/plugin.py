@@ -42,6 +42,6 @@ def migration(request: pytest.FixtureRequest) -> Migration:
         from .messages import text
 
         pytest.fail(text("session.inactive", {}), pytrace=False)
-    from .session import Migration
+    from .session import migration_of
 
-    return Migration(request)
+    return migration_of(request.node)

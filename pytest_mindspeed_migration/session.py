@@ -21,12 +21,13 @@ from .facts.codec import from_json
 from .facts.target import FRAMEWORK, TargetFacts
 from .findings import Finding
 from .messages import text
-from .outcomes import Judge, Reason, Verdict
+from .outcomes import Judge, Reason, Status, Verdict
 from .report.failure import failure_text
 from .suite import SuiteFile
+from .suite_items import SuiteFunction, SuiteModule
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
 
     from .checks.view import TargetView
     from .evidence.collector import Stored
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from .probes.run import ProbeRun, TargetProbes
 
 KEY = pytest.StashKey["Session"]()
-_VERDICTS = pytest.StashKey[list[Verdict]]()
+_VERDICTS = pytest.StashKey[dict[str, Verdict]]()  # by contract
 _SHOWN = pytest.StashKey[str]()  # what a test of a rendered suite is shown with
 _RECALLED = pytest.StashKey["Stored"]()  # its record of an earlier run
 
@@ -70,6 +71,10 @@ def activate(config: pytest.Config) -> None:
         raise pytest.UsageError(problem.render(lang)) from None
     config.stash[KEY] = session
     config.pluginmanager.register(session, "mindspeed_migration_session")
+    if session.options.levels == ("static",):
+        from .suite_protocol import SuiteProtocol
+
+        config.pluginmanager.register(SuiteProtocol(session), "mindspeed_migration_protocol")
 
 
 class Session:
@@ -154,7 +159,7 @@ class Session:
 
         return TargetProbes(self._probe_run, ahead=target.name in self._whole)
 
-    def recall(self, item: pytest.Item, target: str, contract: str, stated: dict[str, Any]) -> str | None:
+    def recall(self, item: pytest.Item, target: str, contract: str, stated: Mapping[str, Any]) -> str | None:
         """The text a test of a rendered suite is shown with, when an earlier run has judged its contract."""
         if self.memory is None or not _is_rendered(item):
             return None
@@ -176,8 +181,6 @@ class Session:
         """Take the tests of a suite that was rendered for this run from its text."""
         if module_path not in self.rendered:
             return None
-        from .suite_items import SuiteModule
-
         known = self._modules.get(module_path)  # pytest asks for all files of the folder, for each that it was given
         if known is None or known.parent is not parent:
             self._modules[module_path] = known = SuiteModule.from_parent(parent, path=module_path)
@@ -216,18 +219,43 @@ class Session:
         report = yield
         suite = self.suite_of(item)
         if suite is not None and (report.when == "call" or (report.when == "setup" and not report.passed)):
-            self._attach(item, report, suite)
+            self.attach(item, report, suite.target)
         return report
 
-    def _attach(self, item: pytest.Item, report: pytest.TestReport, suite: SuiteFile) -> None:
+    def outcome(self, item: pytest.Item, target: str, contract: str, stated: Mapping[str, Any]) -> tuple[Status, str]:
+        """Judge a contract for a test: its status, and the text the test is shown with.
+
+        Args:
+            item: the test, which takes the evidence along.
+            target: name of the target.
+            contract: id of the contract.
+            stated: facts the test was written for; the contract fails when the target no longer has them.
+        """
+        shown = self.recall(item, target, contract, stated)
+        if shown is not None:
+            return item.stash[_RECALLED].record["status"], shown
+        verdict = self.judge(target).compare(contract, stated)
+        item.stash.setdefault(_VERDICTS, {})[contract] = verdict
+        shown = ""
+        if verdict.status in ("blocked", "not_run"):
+            assert verdict.reason is not None
+            shown = text(verdict.reason.key, verdict.reason.values, self.options.lang)
+        if verdict.status == "failed":
+            shown = failure_text(verdict, self.catalogue.by_id[contract], target, self.options)
+        item.stash[_SHOWN] = shown
+        return verdict.status, shown
+
+    def attach(self, item: pytest.Item, report: pytest.TestReport, target: str) -> None:
+        """Put the evidence of the contracts that a test has judged on its report."""
         recalled = item.stash.get(_RECALLED, None)
         if recalled is not None:
             if report.failed == (recalled.record["status"] == "failed") or hasattr(report, "wasxfail"):
                 _attach_recalled(item, report, recalled)
                 return
             # something else has failed the test: the contract is judged anew to say so
-            item.stash[_VERDICTS] = [self.judge(suite.target).verdict(recalled.record["id"])]
-        verdicts = item.stash.get(_VERDICTS, [])
+            contract_id = recalled.record["id"]
+            item.stash[_VERDICTS] = {contract_id: self.judge(target).verdict(contract_id)}
+        verdicts = list(item.stash.get(_VERDICTS, {}).values())
         if not verdicts and (contract := self.contract_of(item.name)):
             verdicts = [_verdict_without_evidence(contract.id, report)]
         elif verdicts and report.failed and all(verdict.status != "failed" for verdict in verdicts):
@@ -244,11 +272,11 @@ class Session:
         records = []
         for verdict in verdicts:
             contract = self.catalogue.by_id[verdict.contract]
-            record = record_of(verdict, contract, suite.target, self.options)
+            record = record_of(verdict, contract, target, self.options)
             require_plain(record)
             records.append(record)
             item.user_properties.extend(
-                [("target", suite.target), ("contract", contract.id)]
+                [("target", target), ("contract", contract.id)]
                 + [(key, record[key]) for key in ("owner", "severity", "gate", "status")]
             )
         report.__dict__["migration"] = records  # an attribute of our own, which xdist carries along
@@ -268,14 +296,10 @@ def _attach_recalled(item: pytest.Item, report: pytest.TestReport, recalled: Sto
 class Migration:
     """What the `migration` fixture hands to a generated test."""
 
-    def __init__(self, request: pytest.FixtureRequest) -> None:
-        self._item: pytest.Item = request.node
-        session = request.config.stash.get(KEY, None)
-        marker = request.node.get_closest_marker("migration_target")
-        if session is None or marker is None or not marker.args:
-            pytest.fail(text("session.no_target", {}), pytrace=False)
+    def __init__(self, session: Session, item: pytest.Item, target: str) -> None:
         self._session = session
-        self._target: str = marker.args[0]
+        self._item = item
+        self._target = target
 
     def verify(self, contract: str, **stated: Any) -> None:
         """Judge a contract of the target: return when it passed, else fail or skip the test with the reason.
@@ -289,36 +313,27 @@ class Migration:
             from .commands import unknown_contract
 
             pytest.fail(unknown_contract(contract).render(session.options.lang), pytrace=False)
-        shown = session.recall(self._item, self._target, contract, stated)
-        if shown is not None:
-            self._end(self._item.stash[_RECALLED].record["status"], shown)
-            return
-        verdict = session.judge(self._target).compare(contract, stated)
-        self._item.stash.setdefault(_VERDICTS, []).append(verdict)
-        shown = ""
-        if verdict.status in ("blocked", "not_run"):
-            assert verdict.reason is not None
-            shown = text(verdict.reason.key, verdict.reason.values, session.options.lang)
-        if verdict.status == "failed":
-            shown = failure_text(verdict, session.catalogue.by_id[contract], self._target, session.options)
-        self._item.stash[_SHOWN] = shown
-        self._end(verdict.status, shown)
-
-    def _end(self, status: str, shown: str) -> None:
-        """End the test as a contract of that status does."""
+        status, shown = session.outcome(self._item, self._target, contract, stated)
         if status in ("blocked", "not_run"):
             pytest.skip(shown)
         if status == "failed":
-            if self._target == FRAMEWORK and FRAMEWORK not in self._session.options.targets:
+            if self._target == FRAMEWORK and FRAMEWORK not in session.options.targets:
                 # Findings on the framework are shown with `all`, and do not count against a migration.
                 raise pytest.xfail.Exception(shown, pytrace=False)
             pytest.fail(shown, pytrace=False)
 
 
+def migration_of(item: pytest.Item) -> Migration:
+    """What a test of a generated suite gets as `migration`; the test fails when this run judges nothing for it."""
+    session = item.config.stash.get(KEY, None)
+    marker = item.get_closest_marker("migration_target")
+    if session is None or marker is None or not marker.args:
+        pytest.fail(text("session.no_target", {}), pytrace=False)
+    return Migration(session, item, marker.args[0])
+
+
 def _is_rendered(item: pytest.Item) -> bool:
     """Whether the test is just what the template says: it judges one contract and does nothing else."""
-    from .suite_items import SuiteFunction
-
     return isinstance(item, SuiteFunction)
 
 

@@ -81,6 +81,8 @@ def _stated(lines: str) -> Iterator[tuple[str, Any]]:
 class SuiteModule(pytest.Module):
     """A rendered suite. Its module is imported only when somebody asks for it."""
 
+    target = ""
+
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """The tests of the file as items."""
         found = self._tests()
@@ -95,13 +97,14 @@ class SuiteModule(pytest.Module):
                 function = _function(test, self.path)
                 item = SuiteFunction.from_parent(self, name=test.name, callobj=function, fixtureinfo=shared)
                 shared = item._fixtureinfo
-                item.line = test.line - 1
+                item.test = test
                 items.append(item)
         if shared is not None and not _plain_fixtures(shared):
             yield from super().collect()
             return
         self._ALLOW_MARKERS = False  # the mark is here already, when the module is imported after all
         self.add_marker(pytest.mark.migration_target(target))
+        self.target = target
         yield from items
 
     @cached_property
@@ -109,11 +112,16 @@ class SuiteModule(pytest.Module):
         """The path of the file from the rootdir."""
         return self.session._node_location_to_relpath(self.path)
 
+    @cached_property
+    def ihook(self) -> Any:
+        """The hooks for this file, which are those for each of its tests."""
+        return super().ihook
+
     def __repr__(self) -> str:
         return f"<Module {self.name}>"
 
     def _tests(self) -> tuple[str, list[SuiteTest]] | None:
-        if not all(_only_pytest_listens(self.ihook, name) for name in _HOOKS):
+        if not all(only_listens(self.ihook, name) for name in _HOOKS):
             return None
         try:
             return read_tests(self.path.read_text(encoding="utf-8"))
@@ -122,9 +130,9 @@ class SuiteModule(pytest.Module):
 
 
 class SuiteFunction(pytest.Function):
-    """A test of a rendered suite; it knows its line and needs no fixture but `migration`."""
+    """A test of a rendered suite; it knows what it judges and needs no fixture but `migration`."""
 
-    line = 0
+    test: SuiteTest
 
     def __repr__(self) -> str:
         return f"<Function {self.name}>"
@@ -134,19 +142,29 @@ class SuiteFunction(pytest.Function):
         if self.config.getoption("setupshow", False):
             super().setup()
             return
-        from .session import Migration
+        from .session import migration_of
 
-        self.funcargs["migration"] = Migration(self._request)
+        self.funcargs["migration"] = migration_of(self)
+
+    @property
+    def suite(self) -> SuiteModule:
+        """The suite the test is in."""
+        assert isinstance(self.parent, SuiteModule)
+        return self.parent
+
+    @property
+    def ihook(self) -> Any:
+        """The hooks for the file of the test."""
+        return self.suite.ihook
 
     @cached_property
     def location(self) -> tuple[str, int | None, str]:
         """Where the test stands, with the path from the rootdir, which is the same for all tests of a file."""
-        assert isinstance(self.parent, SuiteModule)
-        return self.parent.place, self.line, self.name
+        return self.suite.place, self.test.line - 1, self.name
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the test stands, as pytest would find it out from its code."""
-        return self.path, self.line, self.name
+        return self.path, self.test.line - 1, self.name
 
 
 def _plain_fixtures(info: Any) -> bool:
@@ -156,9 +174,10 @@ def _plain_fixtures(info: Any) -> bool:
     return own and set(info.names_closure) <= {"migration", "request"}
 
 
-def _only_pytest_listens(hooks: Any, name: str) -> bool:
+def only_listens(hooks: Any, name: str, own: tuple[object, ...] = ()) -> bool:
+    """Whether nobody but pytest, and our `own` plugins, implements a hook."""
     return all(
-        implementation.function.__module__.startswith("_pytest.")
+        implementation.plugin in own or implementation.function.__module__.startswith("_pytest.")
         for implementation in getattr(hooks, name).get_hookimpls()
     )
 

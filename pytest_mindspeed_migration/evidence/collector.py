@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..atomic import encode, write_atomic
-from .redact import redact, redact_all
+from .redact import redact_all
 
 JOURNAL = "evidence.jsonl"
 EXCERPT_LINES = 20
@@ -34,14 +34,17 @@ class Collector:
         self._out = out
         self._records: dict[str, dict[str, dict[str, Any]]] = {}
         self._journals: dict[str, IO[str]] = {}
+        self._folders: dict[str, Path] = {}
 
     def folder(self, target: str) -> Path:
         """Where the files of a target go."""
-        return self._out / folder_name(target)
+        if target not in self._folders:
+            self._folders[target] = self._out / folder_name(target)
+        return self._folders[target]
 
     def add(self, record: dict[str, Any]) -> Stored:
         """Take a record as it happens, and return what is kept of it. Raises OSError."""
-        record = redact_all(record)
+        record = dict(redact_all(record))
         folder = self.folder(record["target"])
         if record["target"] not in self._records:
             self._records[record["target"]] = {}
@@ -54,7 +57,8 @@ class Collector:
             write_atomic(self._out / name, json.dumps(request, ensure_ascii=False, indent=2) + "\n")
         run, log = record.get("run"), None
         if run is not None:
-            run["log"], log = _split_log(record["id"], redact(run["log"]))
+            about, log = _split_log(record["id"], run["log"])
+            record["run"] = {**run, "log": about}
         stored = Stored(record, log)
         self.add_stored(stored)
         return stored

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..atomic import portable
@@ -101,7 +101,10 @@ def recheck_command(contract: Contract, target: str, options: Options) -> str:
     """The command line that judges just this contract again."""
     level = f"--migrate-level={options.levels[-1]}"
     words = ["pytest", f"--migrate-target={target}", level, *options.typed, "-k", contract.test_name]
-    return shlex.join(words)
+    return " ".join(map(_quoted, words))
+
+
+_quoted = lru_cache(shlex.quote)
 
 
 def owner_of(contract: Contract, findings: tuple[Finding, ...]) -> str:
@@ -133,7 +136,7 @@ def require_plain(value: Any, where: str = "record") -> None:
 def published(finding: Finding, contract: Contract, target: str, lang: str) -> dict[str, Any]:
     """A finding as evidence.json has it, with the line that reports show."""
     remedy = remedy_of(finding, contract, target, lang)
-    plain = {key: value for key, value in asdict(finding).items() if key not in ("args", "message")}
+    plain = {key: value for key, value in vars(finding).items() if key not in ("args", "message")}
     return {
         "key": finding.message,
         "message": finding_text(finding, lang),

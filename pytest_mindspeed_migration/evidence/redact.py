@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -28,9 +29,9 @@ _ENV_KEY = re.compile(r"(\b(?:[A-Z0-9]+_)*KEY=)" + _VALUE)
 _OPTION = re.compile(r"(?i)(--?[\w-]*(?:password|passwd|secret|api-key|auth-token)[ =])" + _VALUE)
 
 
-# Something that every pattern above needs: most texts have none of it and are not looked at closely.
+# Something that every pattern above needs, in lower case: most texts have none of it and are not looked at closely.
 _HINT = re.compile(
-    r"(?i)://[^/\s]*@|bearer|basic|hf_|gh[pousr]_|github_pat|glpat-|sk-|akia|xox|eyj|passw|pwd|secret|credential"
+    r"://[^/\s]*@|bearer|basic|hf_|gh[pousr]_|github_pat|glpat-|sk-|akia|xox|eyj|passw|pwd|secret|credential"
     r"|(?:key|token|auth)[\w.-]*[\"']?\s*[=:]|-(?:api-key|auth-token)"
 )
 # One of these is in everything that the hint matches; looking for them is ten times as fast.
@@ -43,26 +44,47 @@ _WORDS = (
 @lru_cache(maxsize=4096)  # the same few texts come by hundreds of times in a run over all targets
 def redact(text: str) -> str:
     """Return `text` with passwords, tokens, keys and URL credentials replaced by `***`."""
-    folded = text.casefold().replace("ı", "i")  # as the patterns ignore case
-    if not any(word in folded for word in _WORDS) or not _HINT.search(text):
+    if not _suspicious(text):
         return text
-    text = _URL.sub(rf"\g<1>{MASK}@", text)
-    text = _BEARER.sub(rf"\g<1> {MASK}", text)
-    text = _KNOWN.sub(MASK, text)
-    for pattern in (_NAMED, _ENV_KEY, _OPTION):
-        text = pattern.sub(rf"\g<1>{MASK}", text)
-    return _TOKEN.sub(_mask_random, text)
+    folded = _folded(text)
+    for words, pattern, mask in _RULES:
+        if any(word in folded for word in words):
+            text = pattern.sub(mask, text)
+    return text
 
 
 def redact_all(value: Any) -> Any:
-    """Return a plain JSON value with every text in it redacted."""
+    """Return a plain JSON value with every text in it redacted; the value itself when there is no secret in it."""
+    return _redacted(value) if _suspicious("\n".join(_texts(value))) else value
+
+
+def _redacted(value: Any) -> Any:
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        return {key: redact_all(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [redact_all(item) for item in value]
-    return value
+        return {key: _redacted(item) for key, item in value.items()}
+    return [_redacted(item) for item in value] if isinstance(value, list) else value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def _suspicious(text: str) -> bool:
+    """Whether a text, or one of several that were joined, may hold a secret."""
+    folded = _folded(text)
+    if not any(word in folded for word in _WORDS):
+        return False
+    # Letters that fold into several characters may end a word for the hint, so that other alphabets skip it.
+    return not folded.isascii() or _HINT.search(folded) is not None
+
+
+def _folded(text: str) -> str:
+    return text.casefold().replace("ı", "i")  # as the patterns ignore case
 
 
 def _mask_random(found: re.Match[str]) -> str:
@@ -72,3 +94,15 @@ def _mask_random(found: re.Match[str]) -> str:
     if (upper_env and not value.isdigit() and not value.startswith("<")) or (len(value) >= 16 and mixed):
         return found.group(1) + MASK
     return found.group(0)
+
+
+# What has to be in a text in lower case, the pattern, and what takes the place of a match.
+_RULES: tuple[tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (("://",), _URL, rf"\g<1>{MASK}@"),
+    (("bearer", "basic"), _BEARER, rf"\g<1> {MASK}"),
+    (("hf_", "gh", "github_pat", "glpat-", "sk-", "akia", "xox", "eyj"), _KNOWN, MASK),
+    (("passw", "pwd", "secret", "key", "credential"), _NAMED, rf"\g<1>{MASK}"),
+    (("key=",), _ENV_KEY, rf"\g<1>{MASK}"),
+    (("passw", "secret", "api-key", "auth-token"), _OPTION, rf"\g<1>{MASK}"),
+    (("token", "auth"), _TOKEN, _mask_random),
+)

@@ -55,6 +55,25 @@ def _decoder(hint: Any) -> Any:
     return _same
 
 
+@cache
+def _encoder(hint: Any) -> Any:
+    """Return a function that encodes a value of the annotated type, as `to_json` does without knowing the type."""
+    origin = get_origin(hint)
+    if _decoder(hint) is _same:
+        return _same
+    if origin in (Union, types.UnionType):
+        (inner,) = [arg for arg in get_args(hint) if arg is not type(None)][:1]
+        encode = _encoder(inner)
+        return lambda value: None if value is None else encode(value)
+    if origin is list:
+        item = _encoder(get_args(hint)[0])
+        return lambda value: [item(entry) for entry in value]
+    if origin is dict:
+        item = _encoder(get_args(hint)[1])
+        return lambda value: {str(key): item(entry) for key, entry in value.items()}
+    return _record(typing.cast(Any, hint)).encode if dataclasses.is_dataclass(hint) else to_json
+
+
 _MISSING = object()
 
 
@@ -64,7 +83,7 @@ class _Record:
     def __init__(self, cls: Any) -> None:
         self._cls = cls
         self._decoders: dict[str, Any] = {}
-        self._fields: list[tuple[str, Any, bool]] = []  # name, default, whether the value is JSON as it stands
+        self._fields: list[tuple[str, Any, Any]] = []  # name, default, encoder
 
     def decode(self, value: Any) -> Any:
         decoders = self._decoders or self._prepare()
@@ -76,10 +95,10 @@ class _Record:
         if not self._fields:
             self._prepare()
         out = {}
-        for name, default, plain in self._fields:
+        for name, default, encode in self._fields:
             item = getattr(value, name)
             if item != default:
-                out[name] = item if plain else to_json(item)
+                out[name] = item if encode is _same else encode(item)
         return out
 
     def _prepare(self) -> dict[str, Any]:
@@ -89,7 +108,7 @@ class _Record:
             default: Any = _MISSING if item.default is dataclasses.MISSING else item.default
             if item.default_factory is not dataclasses.MISSING:
                 default = item.default_factory()
-            self._fields.append((item.name, default, self._decoders[item.name] is _same))
+            self._fields.append((item.name, default, _encoder(hints[item.name])))
         return self._decoders
 
 

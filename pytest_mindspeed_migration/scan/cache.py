@@ -84,7 +84,7 @@ class ScanCache:
         temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps(payload, separators=(",", ":")), encoding="utf-8")
+            temporary.write_text(json.dumps(payload, separators=(",", ":"), check_circular=False), encoding="ascii")
             temporary.replace(self._path)
         except OSError:
             temporary.unlink(missing_ok=True)

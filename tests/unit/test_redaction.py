@@ -15,6 +15,9 @@ from pytest_mindspeed_migration.evidence.redact import redact, redact_all
         ("HF_TOKEN=abcdefgh python train.py", "abcdefgh"),
         ("export HF_TOKEN='hf_abcdefghijklmnopqrst'", "hf_abc"),
         ("password: hunter2", "hunter2"),
+        ("pa\u017f\u017fword: hunter2", "hunter2"),
+        ("github_pat_abcdefghijklmnopqrstuvwx", "abcdefghijk"),
+        ("gho_abcdefghijklmnopqrstuvwx", "gho_abc"),
         ('{"password": "hun ter2"}', "hun ter2"),
         ("--api-key abc123", "abc123"),
         ("AWS_SECRET_ACCESS_KEY=abc/def", "abc/def"),
@@ -50,3 +53,8 @@ def test_ordinary_text_of_this_domain_stays(text: str) -> None:
 def test_nested_values_are_redacted_and_keep_their_types() -> None:
     value = {"a": ["password=x1", 1, None, True], "b": {"c": "PWD=secret"}}
     assert redact_all(value) == {"a": ["password=***", 1, None, True], "b": {"c": "PWD=***"}}
+
+
+def test_texts_of_one_value_are_looked_at_each_for_itself() -> None:
+    value = ["password:", "hunter2", {"token": "0123456789abcdef0123"}]
+    assert redact_all(value) == value
