@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +26,13 @@ from .session import Session, own_folder, remove_folder
 from .suite import SuiteFile, find_suites, suites_as_kept, write_suites
 
 if TYPE_CHECKING:
+    from .catalogue import Contract
     from .evidence.document import TargetResult
     from .facts.static import StaticFacts
     from .memory import Memory
     from .probes.progress import ProgressShown
     from .probes.warm import WarmInterpreter
+    from .publication import Publication
     from .target_repo import Loaded
 
 _PHASES = ("setup", "call", "teardown")
@@ -53,6 +57,8 @@ class Controller(Session):
         self._facts_folder = Path()
         self._keep_scan: Callable[[], None] = lambda: None
         self._ahead: Helper | None = None
+        self._reported: str | None = None  # the target of the last record
+        self._contracts = {subject: self.catalogue.of_subject(subject) for subject in ("target", "framework")}
 
     def prepare(self) -> bool:
         """Find out what runs and make pytest collect it. False when nothing asks for a contract to be judged.
@@ -173,11 +179,20 @@ class Controller(Session):
                 self._collector.add_stored(self.memory.stored(*recalled))
             for record in records or []:
                 stored = self._collector.add(record)
+                self._reported = record["target"]
                 shown = getattr(report, "migration_shown", None)
                 if shown is not None and self.memory is not None:
                     self.memory.keep(stored, shown)
         except OSError as error:
             self._problem = text("session.cannot_write", {"path": str(self.out), "error": str(error)}, "en")
+
+    def pytest_runtest_logfinish(self) -> None:
+        """Publish a target when its contracts are judged: this process would wait for the helper in that time."""
+        name, self._reported = self._reported, None
+        if self._ahead is None or name is None or len(self._collector.records(name)) < len(self._contracts_of(name)):
+            return
+        with self._telling_of_errors():
+            self._publication.target(next(one for one in self.targets if one.name == name), self._complete(name))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -194,9 +209,8 @@ class Controller(Session):
             except KeyboardInterrupt:  # the journal of what was not yet published stays
                 self._problem = text("session.interrupted", {"path": str(self.out)}, self.options.lang)
                 session.exitstatus = 2
-        accepted = bool(self.results) and all(
-            result.acceptance.accepted for result in self.results if result.target.name != FRAMEWORK
-        )
+        counted = [result for result in self.results if result.target.name != FRAMEWORK]
+        accepted = bool(self.results) and all(result.acceptance.accepted for result in counted)
         if self._problem or (self.options.require_accepted and not accepted):
             session.exitstatus = session.exitstatus or 1
 
@@ -209,18 +223,27 @@ class Controller(Session):
 
             write_checklist(terminalreporter, self.results, self.catalogue, self.options, self.notes)
 
-    def _publish(self) -> None:
+    @cached_property
+    def _publication(self) -> Publication:
         from .publication import Publication
 
-        publication = Publication(self, self._collector, self._asked.targets, self._facts_folder)
-        try:
+        return Publication(self, self._collector, self._asked.targets, self._facts_folder)
+
+    def _publish(self) -> None:
+        with self._telling_of_errors():
             for target in self.targets:
                 if target.name in self.selected and self._collector.records(target.name):
-                    self.results.append(publication.target(target, self._complete(target.name)))
-            publication.overview(self.results)
-            publication.for_ci(self.results)
+                    self.results.append(self._publication.target(target, self._complete(target.name)))
+            self._publication.overview(self.results)
+            self._publication.for_ci(self.results)
             if self.memory is not None:
                 self.memory.save()
+
+    @contextmanager
+    def _telling_of_errors(self) -> Iterator[None]:
+        """Have the summary tell what could not be written."""
+        try:
+            yield
         except OSError as error:
             self._problem = text(
                 "session.cannot_write", {"path": str(self.out), "error": str(error)}, self.options.lang
@@ -233,8 +256,11 @@ class Controller(Session):
         return [
             have.get(contract.id)
             or redact_all(record_of(Verdict(contract.id, "not_run", reason=reason), contract, target, self.options))
-            for contract in self.catalogue.of_subject("framework" if target == FRAMEWORK else "target")
+            for contract in self._contracts_of(target)
         ]
+
+    def _contracts_of(self, target: str) -> Sequence[Contract]:
+        return self._contracts["framework" if target == FRAMEWORK else "target"]
 
     def _records_of_crash(self, report: pytest.TestReport) -> list[dict[str, Any]]:
         """A worker died while it ran this test: its contract was not proven."""
@@ -309,12 +335,9 @@ class Controller(Session):
     def _judge_ahead(self) -> Iterator[tuple[str, dict[str, Verdict]]]:
         """Judge the targets in the order of their tests, and keep meanwhile what was read."""
         for target in self.targets:
-            subject = "framework" if target.name == FRAMEWORK else "target"
             judge = Judge(self.catalogue, self.view(target), self.options.levels)
-            yield (
-                target.name,
-                {contract.id: judge.verdict(contract.id) for contract in self.catalogue.of_subject(subject)},
-            )
+            contracts = self._contracts_of(target.name)
+            yield target.name, {contract.id: judge.verdict(contract.id) for contract in contracts}
         self._keep_scan()
 
     def _remembered(self) -> Memory | None:

@@ -6,7 +6,7 @@ Files that are there already, as they would be written, stay.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,30 +38,40 @@ class Publication:
         """
         self._run, self._collector, self._cache = run, collector, cache
         self._named = ALL not in asked
-        self._digests: list[str] = []
+        self._before: dict[str, Mapping[str, Any] | None] = {}  # the evidence of the run before, of each target
+        self._written: dict[str, tuple[Sequence[dict[str, Any]], TargetResult]] = {}
+        self._digests: dict[str, str] = {}
 
     def target(self, target: TargetFacts, records: Sequence[dict[str, Any]]) -> TargetResult:
-        """Write the files of a target. Raises OSError."""
+        """Write the files of a target, unless these records have been written already. Raises OSError."""
+        written = self._written.get(target.name)
+        if written is None or written[0] != records:
+            written = self._written[target.name] = (records, self._write(target, records))
+        self._collector.close(target.name)
+        return written[1]
+
+    def _write(self, target: TargetFacts, records: Sequence[dict[str, Any]]) -> TargetResult:
         run, folder = self._run, self._collector.folder(target.name)
         made = (target, run.repo, records, run.catalogue, run.notes, run.options)
         result = TargetResult.of(*made)
         digest = result.digest()
-        self._digests.append(digest)
+        self._digests[target.name] = digest
         if run.memory is not None and run.memory.is_published(target.name, digest, folder):
             result = replace(result, since=unchanged(records))
         else:
-            result = TargetResult.of(*made, before=previous(folder / EVIDENCE, target.name))
+            if target.name not in self._before:
+                self._before[target.name] = previous(folder / EVIDENCE, target.name)
+            result = TargetResult.of(*made, before=self._before[target.name])
             publish(result, folder)
             write_reports(result, folder, run.catalogue, run.options)
             artifacts = self._write_artifacts(result, folder)
             if run.memory is not None:
                 run.memory.keep_published(target.name, digest, folder, (EVIDENCE, REPORT, FAILED, *artifacts))
-        self._collector.close(target.name)
         return result
 
     def overview(self, results: Sequence[TargetResult]) -> None:
         """Write the files over all targets, when there are several. Raises OSError."""
-        run, inputs = self._run, " ".join(self._digests)
+        run, inputs = self._run, " ".join(self._digests[result.target.name] for result in results)
         if len(results) < 2 or (run.memory is not None and run.memory.is_published(_ALL_TARGETS, inputs, run.out)):
             return
         write_overview(results, run.out, run.options)

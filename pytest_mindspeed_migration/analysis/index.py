@@ -35,6 +35,7 @@ class Index:
 
     def __init__(self, modules: Iterable[ModuleFacts], files: Iterable[str], package: str = "mindspeed_mm") -> None:
         self.package = package
+        self._inside = f"{package}."
         self.modules: dict[str, ModuleFacts] = {m.name: m for m in modules}
         self._files = set(files) | {m.path for m in self.modules.values()}
         self._functions: dict[str, dict[str, FunctionFacts]] = {}
@@ -63,7 +64,7 @@ class Index:
 
     def in_repo(self, module: str) -> bool:
         """Whether a dotted module name belongs to the target's own package."""
-        return module == self.package or module.startswith(self.package + ".")
+        return module.startswith(self._inside) or module == self.package
 
     def module_exists(self, module: str) -> bool:
         """Whether a module of the target's package is there, as file, package or namespace folder."""
@@ -190,16 +191,16 @@ class Index:
 
     def resolve(self, module: str, text: str, scope: str = "") -> Ref | None:
         """What dotted source text means inside a function (`scope`, its qualname) of a module. None: unknown."""
-        key = (module, text, scope)
+        root, _, rest = text.partition(".")
+        key = (module, text, scope if root in self._nested_names(module) else "")
         if key in self._resolved:
             return self._resolved[key]
-        found = self._resolve(module, text, scope)
-        if not self._open:  # meanwhile, a result may only be due to the limit
-            self._resolved[key] = found
-        return found
+        ref = self._resolve(module, root, rest, scope)
+        if not self._open:  # else it may be due to bases that are not yet known
+            self._resolved[key] = ref
+        return ref
 
-    def _resolve(self, module: str, text: str, scope: str) -> Ref | None:
-        root, _, rest = text.partition(".")
+    def _resolve(self, module: str, root: str, rest: str, scope: str) -> Ref | None:
         ref = self._local(module, root, scope) or self.lookup(module, root)
         for part in rest.split(".") if rest else []:
             if ref is None:

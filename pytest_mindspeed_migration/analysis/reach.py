@@ -101,19 +101,20 @@ class Reach:
         return steps
 
     def _close(self, roots: Iterable[str]) -> None:
-        queues: dict[Certainty, deque[tuple[Node, Step | None]]] = {level: deque() for level in Certainty}
+        known, edges = self.certainty, self._graph.edges
+        queues: list[deque[tuple[Node, Node | None, int]]] = [deque() for _ in Certainty]
         for root in roots:
-            for module in [*parents(root), root]:
-                queues[Certainty.ALWAYS].append((Node(module), None))
-        for level, queue in queues.items():
+            queues[Certainty.ALWAYS].extend((Node(module), None, 0) for module in [*parents(root), root])
+        for level, queue in zip(Certainty, queues, strict=True):
             while queue:
-                node, step = queue.popleft()
-                if node in self.certainty:
+                node, origin, line = queue.popleft()
+                if node in known:
                     continue
-                self.certainty[node], self.cause[node] = level, step
-                for target, line, certainty in self._graph.edges(node):
-                    if target not in self.certainty:
-                        queues[max(level, certainty)].append((target, Step(node, line)))
+                known[node] = level
+                self.cause[node] = Step(origin, line) if origin is not None else None
+                for target, at, certainty in edges(node):
+                    if target not in known:
+                        queues[certainty if certainty > level else level].append((target, node, at))
 
 
 @per_facts

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..analysis.hub import own_trainer
 from ..analysis.index import index_of
+from ..analysis.memo import per_facts
 from ..analysis.readers import readers_of, schema_of
 from ..facts.source import FunctionFacts, ModuleFacts
 from ..facts.static import StaticFacts
@@ -31,7 +32,7 @@ def values_are_ones_that_are_handled(view: TargetView) -> list[Finding]:
         value = config.get(path)
         if not isinstance(value, str) or _is_judged_by_type(view, node, key, value):
             continue
-        known = _handled(view.facts, key, {read.path for read in reads})
+        known = _handled(view.facts, key, frozenset(read.path for read in reads))
         if known is not None and value not in known[1]:
             function, texts = known
             found.append(
@@ -55,7 +56,8 @@ def _is_judged_by_type(view: TargetView, node: str, key: str, value: str) -> boo
     return field is not None and ("Literal" in field.type.text or field.default == value)
 
 
-def _handled(facts: StaticFacts, key: str, readers: set[str]) -> tuple[str, list[str]] | None:
+@per_facts
+def _handled(facts: StaticFacts, key: str, readers: frozenset[str]) -> tuple[str, list[str]] | None:
     """A function that chooses by `key`, and all texts that any such function handles."""
     functions = [(module, function) for module, function in _candidates(facts, readers) if key in function.choices]
     if not functions:
@@ -65,7 +67,7 @@ def _handled(facts: StaticFacts, key: str, readers: set[str]) -> tuple[str, list
     return f"{function.qualname} ({module.path}:{function.line})", list(texts)
 
 
-def _candidates(facts: StaticFacts, readers: set[str]) -> Iterator[tuple[ModuleFacts, FunctionFacts]]:
+def _candidates(facts: StaticFacts, readers: frozenset[str]) -> Iterator[tuple[ModuleFacts, FunctionFacts]]:
     index = index_of(facts)
     for path in sorted(readers):
         reader = facts.modules.get(path)

@@ -8,10 +8,12 @@ from pathlib import PurePosixPath
 
 from ..analysis.definitions import definitions_of
 from ..analysis.index import Index, index_of
+from ..analysis.memo import per_facts
 from ..analysis.plugins import in_plugin_space, module_of, plugins_of, unowned
 from ..analysis.reach import Certainty
 from ..facts.launch import DocFacts
 from ..facts.source import ImportFacts, ModuleFacts
+from ..facts.static import StaticFacts
 from ..findings import Finding, Level, near
 from .registry import check
 from .view import TargetView
@@ -32,7 +34,7 @@ _TRANSFORMERS = {
 def imports_resolve(view: TargetView) -> list[Finding]:
     """Missing modules and names, and files that do not parse."""
     index = index_of(view.facts)
-    expected = _Expected(index, view.facts.docs.values() if view.is_framework else view.docs)
+    expected = _Expected(view.facts, view.facts.docs.values() if view.is_framework else view.docs)
     found: list[Finding] = []
     for path, demote in _judged(view):
         facts = view.facts.modules[path]
@@ -40,7 +42,7 @@ def imports_resolve(view: TargetView) -> list[Finding]:
             line, reason = facts.syntax_error
             found.append(Finding("imports.syntax_error", {"reason": reason}, path, line))
         elsewhere = expected.belongs_to(facts)
-        for item in _unresolved(index, facts):
+        for item in _unresolved(view.facts, path):
             finding = _finding(view, index, expected, facts, item)
             if elsewhere is not None and finding.fails:
                 finding = replace(finding, message="imports.copied_elsewhere", args={**finding.args, "doc": elsewhere})
@@ -102,9 +104,12 @@ def _judged(view: TargetView) -> Iterator[tuple[str, bool]]:
             yield path, False
 
 
-def _unresolved(index: Index, facts: ModuleFacts) -> Iterator[ImportFacts]:
-    seen: set[tuple[int, str]] = set()
-    for item in facts.imports:
+@per_facts
+def _unresolved(facts: StaticFacts, path: str) -> list[ImportFacts]:
+    """The imports of a file that lead nowhere, each once a line."""
+    index = index_of(facts)
+    found: dict[tuple[int, str], ImportFacts] = {}
+    for item in facts.modules[path].imports:
         if not index.in_repo(item.module) or item.scope == "type_checking":
             continue
         if not index.module_exists(item.module):
@@ -113,9 +118,8 @@ def _unresolved(index: Index, facts: ModuleFacts) -> Iterator[ImportFacts]:
             key = (item.line, f"{item.module}.{item.name}")
         else:
             continue
-        if key not in seen:
-            seen.add(key)
-            yield item
+        found.setdefault(key, item)
+    return list(found.values())
 
 
 def _finding(view: TargetView, index: Index, expected: _Expected, facts: ModuleFacts, item: ImportFacts) -> Finding:
@@ -194,10 +198,11 @@ def _near_module(index: Index, module: str) -> str | None:
 class _Expected:
     """Files that are not in the repo because a README, or code that reports them missing, has the user bring them."""
 
-    def __init__(self, index: Index, docs: Iterable[DocFacts]) -> None:
+    def __init__(self, facts: StaticFacts, docs: Iterable[DocFacts]) -> None:
+        index = index_of(facts)
         self._copies: dict[str, str] = {}
         self._taken: dict[str, str] = {}  # file as written -> where a README has it copied into another project
-        self._imported = {item.module for module in index.modules.values() for item in module.imports}
+        self._imported = _imported(facts)
         for doc in docs:
             for copy in doc.copies:
                 if copy.destination and not copy.destination.startswith(index.package):
@@ -205,12 +210,7 @@ class _Expected:
                 for name in copy.names:
                     target = (PurePosixPath(copy.destination) / name).as_posix()
                     self._copies[target.removesuffix(".py")] = f"{doc.path}:{copy.line}"
-        self._named = {
-            module: facts.path
-            for facts in index.modules.values()
-            for module in facts.named_modules
-            if not any(item.dynamic and item.module == module for item in facts.imports)
-        }
+        self._named = _named(facts)
 
     def belongs_to(self, facts: ModuleFacts) -> str | None:
         """Where the user is told to copy this file into another project, if nothing here imports it."""
@@ -226,6 +226,23 @@ class _Expected:
             if found is not None:
                 return found
         return None
+
+
+@per_facts
+def _imported(facts: StaticFacts) -> frozenset[str]:
+    """All modules that some import names."""
+    return frozenset(item.module for module in facts.modules.values() for item in module.imports)
+
+
+@per_facts
+def _named(facts: StaticFacts) -> dict[str, str]:
+    """Module -> the file that names it as a text."""
+    return {
+        name: module.path
+        for module in facts.modules.values()
+        for name in module.named_modules
+        if not any(item.dynamic and item.module == name for item in module.imports)
+    }
 
 
 def _source_packages(view: TargetView) -> set[str]:

@@ -83,7 +83,7 @@ def details_of(contract: str, view: TargetView) -> dict[str, Any] | None:
     """What the report shows beside a judged contract; None when there is nothing, or what it needs did not run."""
     from . import areas
 
-    areas.load()
+    areas.load("cpu")
     function = _DETAILS.get(contract)
     if function is None:
         return None
@@ -97,7 +97,7 @@ def checks_of(contract: str, level: str = "static") -> list[Check]:
     """The checks of a contract, in the order they were registered; importing the areas on first use."""
     from . import areas
 
-    areas.load()
+    areas.load(level)
     return _CHECKS.get(level, {}).get(contract, [])
 
 

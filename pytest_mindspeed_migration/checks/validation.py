@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..analysis.index import index_of
+from ..analysis.memo import per_facts
 from ..analysis.readers import schema_of
 from ..analysis.schema import SchemaClass
 from ..analysis.validation import Refusal, refusal_of
 from ..facts.config import ConfigFacts
 from ..facts.launch import ScriptFacts
+from ..facts.static import StaticFacts
 from ..findings import Finding
 from .launch import number_of
 from .registry import check
@@ -22,31 +24,41 @@ PARALLEL = "parallel"
 @check("config.parallel_sizes")
 def parallel_sizes_fit(view: TargetView) -> list[Finding]:
     """The parallel sizes fit the number of ranks each launch script starts."""
-    refused = [finding for node, finding in _refusals(view) if node.split(".")[0] == PARALLEL]
+    refused = [finding for node, finding in _refusals_of(view) if node.split(".")[0] == PARALLEL]
     return [*refused, *_expert_ranks(view)]
 
 
 @check("config.types")
 def values_pass_the_schema_validation(view: TargetView) -> list[Finding]:
     """The other sections pass the validation of their schema classes."""
-    return [finding for node, finding in _refusals(view) if node.split(".")[0] != PARALLEL]
+    return [finding for node, finding in _refusals_of(view) if node.split(".")[0] != PARALLEL]
 
 
-def _refusals(view: TargetView) -> Iterator[tuple[str, Finding]]:
-    config, schema, index = view.config, schema_of(view.facts), index_of(view.facts)
-    if config is None or config.data is None:
-        return
+def _refusals_of(view: TargetView) -> list[tuple[str, Finding]]:
+    config = view.target.config
+    return _refusals(view.facts, config, tuple(view.target.scripts)) if config in view.facts.configs else []
+
+
+@per_facts
+def _refusals(facts: StaticFacts, path: str, scripts: tuple[str, ...]) -> list[tuple[str, Finding]]:
+    """(section, finding) of everything in a config that the validation of its schema class refuses."""
+    config, schema, index = facts.configs[path], schema_of(facts), index_of(facts)
+    if config.data is None:
+        return []
+    started = [facts.scripts[script] for script in scripts if script in facts.scripts]
+    found = []
     for node, owner in schema.nodes.items():
         if "[" in node or (node and config.has(node) and not isinstance(config.get(node), dict)):
             continue
         chain, _ = index.linear(owner.ref)
-        steps = next((facts.validation for _, facts in chain if facts.validation), [])
-        sizes = {world_size(script, config.path) for script in view.scripts} or {None}
+        steps = next((cls.validation for _, cls in chain if cls.validation), [])
+        sizes = {world_size(script, config.path) for script in started} or {None}
         for size in sorted(sizes, key=str) if steps else ():
             environment = {"RANK": "0", "LOCAL_RANK": "0"} | ({"WORLD_SIZE": str(size)} if size else {})
             refusal = refusal_of(steps, _values(config, node, owner), environment)
             if refusal is not None:
-                yield node, _refusal_finding(config, node, owner, refusal, size)
+                found.append((node, _refusal_finding(config, node, owner, refusal, size)))
+    return found
 
 
 def _refusal_finding(config: ConfigFacts, node: str, owner: SchemaClass, refusal: Refusal, size: int | None) -> Finding:

@@ -85,7 +85,9 @@ class Collector:
         return self._records.get(target, {})
 
     def close(self, target: str) -> None:
-        """Drop the journal of a target whose evidence has been published."""
+        """Drop the journal of a target whose evidence has been published; a later record begins another."""
+        if target not in self._journals:
+            return
         self._journals.pop(target).close()
         (self.folder(target) / JOURNAL).unlink(missing_ok=True)
 

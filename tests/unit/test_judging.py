@@ -21,7 +21,7 @@ from pytest_mindspeed_migration.outcomes import MAX_FINDINGS, Judge, facts_state
 @pytest.fixture
 def checks(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Check]]:
     """Replace all checks by ones that find nothing; the test puts its own in."""
-    monkeypatch.setattr(areas, "load", lambda: ())
+    monkeypatch.setattr(areas, "load", lambda level: ())
     own = {one.id: [lambda view: []] for one in load_catalogue().contracts if "static" in one.levels}
     monkeypatch.setattr(registry, "_CHECKS", {"static": own})
     return own
@@ -143,3 +143,10 @@ def test_a_contract_with_findings_without_end_keeps_the_first_and_says_how_many_
     assert verdict.status == "failed"
     assert len(verdict.findings) == MAX_FINDINGS + 1
     assert verdict.findings[-1] == Finding("outcome.more_findings", {"count": 40_000 - MAX_FINDINGS}, severity="note")
+
+
+def test_checks_of_files_are_where_a_static_run_looks_for_them() -> None:
+    areas.load("cpu")
+    found = {function.__module__ for functions in registry._CHECKS["static"].values() for function in functions}
+    assert found
+    assert found <= set(areas.load("static"))

@@ -1,0 +1,52 @@
+"""When a target's files are written: as soon as its contracts are judged, and again when more is said of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2, reason="no helper works ahead here"
+)
+ALL = ("--migrate-target=all", "--migrate-level=static", "--migrate-repo=demo")
+
+
+def _statuses(path: Path) -> dict[str, str]:
+    document: dict[str, Any] = json.loads((path / "evidence.json").read_text(encoding="utf-8"))
+    return {contract["id"]: contract["status"] for contract in document["contracts"]}
+
+
+def test_a_target_that_is_judged_is_published_while_the_next_one_is_judged(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+import os
+def pytest_runtest_logstart(nodeid):
+    if nodeid.endswith("framework.py::test_code_calls"):
+        os._exit(3)
+"""
+    )
+    assert pytester.runpytest_subprocess(*ALL).ret == 3
+    first, second = pytester.path / "migration-report/internvl3_5", pytester.path / "migration-report/framework"
+    assert _statuses(first)["config.linkage"] == "passed"
+    assert (first / "verification_report.md").exists()
+    assert not (first / "evidence.jsonl").exists()
+    assert (second / "evidence.jsonl").exists()
+    assert not (second / "evidence.json").exists()
+
+
+def test_what_comes_later_is_published_too(pytester: pytest.Pytester) -> None:
+    pytester.runpytest_subprocess(*ALL, "--migrate-generate=suites")
+    text = (pytester.path / "suites/test_migrate_internvl3_5.py").read_text(encoding="utf-8")
+    another = text.replace('model_id="internvl3_5"', 'model_id="another"')
+    (pytester.path / "suites/test_migrate_internvl3_5_z.py").write_text(another, encoding="utf-8")
+    result = pytester.runpytest_subprocess("suites", *ALL)
+    assert result.ret == 1
+    folder = pytester.path / "migration-report/internvl3_5"
+    assert _statuses(folder)["config.linkage"] == "failed"
+    assert (folder / "failed_cases.md").exists()
+    assert not (folder / "evidence.jsonl").exists()
