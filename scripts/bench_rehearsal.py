@@ -6,7 +6,7 @@
 Runs the rehearsal, then torchrun on the very config and ranks that it used. Then plants the ten mistakes of
 `planted_defects.py`, one at a time: the time until `pytest --migrate-level=static` prints the line that names the
 mistake, and until the first rank of the trainer fails, which is before torchrun ends. Both have seen the checkout
-before; the trainer has the small model of the rehearsal, which it builds and loads in no time.
+before; the trainer has the small model of the rehearsal, which it builds and loads in no time. Shown are medians.
 """
 
 from __future__ import annotations
@@ -77,13 +77,19 @@ class Bench:
         broken = self._folder / "broken.yaml"
         shutil.copy(rank["config"], broken)
         migration = Migration(self._repo, [self._repo / self._evidence()["target"]["config"], broken])
+        seen: dict[str, list[tuple[float | None, float, str]]] = {defect.name: [] for defect in DEFECTS}
+        for _ in range(self._options.rounds):  # one after the other, so that no run remembers the one before
+            for defect in DEFECTS:
+                defect.edit(migration)
+                seen[defect.name].append((self._named(defect), *self._failed({**rank, "config": str(broken)})))
+                migration.restore()
         ratios = []
         print(f"{'mistake':36} {'in':15} {'contract':22} {'pytest':>7} {'trainer':>8}  {'fails in':18} {'ratio':>6}")
         for defect in DEFECTS:
-            defect.edit(migration)
-            seconds = self._named(defect)
-            failed, place = self._failed({**rank, "config": str(broken)})
-            migration.restore()
+            times = seen[defect.name]
+            named, place = [one for one, _, _ in times if one is not None], times[-1][2]
+            seconds = statistics.median(named) if len(named) == len(times) else None
+            failed = statistics.median(one for _, one, _ in times)
             ratios.append(failed / seconds if seconds else 0.0)
             shown = f"{seconds:6.2f}s" if seconds else "unnamed"
             row = f"{defect.name:36} {defect.part:15} {defect.contract:22} {shown:>7} {failed:7.1f}s  {place:18}"
