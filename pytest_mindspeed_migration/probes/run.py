@@ -34,7 +34,7 @@ class ProbeRun:
         address: socket of the warm interpreter.
         repo: root of the target repo.
         evidence: folder under which reports go, as commands show it.
-        assets_base: folder that relative paths of the manifest count from.
+        assets_base: folder that relative paths count from where there is no manifest.
         training: how distributed runs are made.
         lang: language of notes for the evidence.
     """
