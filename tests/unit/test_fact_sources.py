@@ -14,8 +14,8 @@ from pytest_mindspeed_migration.facts import store
 from pytest_mindspeed_migration.facts.config import ConfigFacts
 from pytest_mindspeed_migration.facts.launch import PathReference, ScriptFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
-from pytest_mindspeed_migration.scan.overlay import overlay
 from pytest_mindspeed_migration.manifests import Manifest, Manifests, read_manifests
+from pytest_mindspeed_migration.scan.overlay import overlay
 from pytest_mindspeed_migration.target_repo import select, view_of
 
 KNOWN = [TargetFacts("alpha", "a.yaml", model_id="a"), TargetFacts("beta", "b.yaml", model_id="b")]
