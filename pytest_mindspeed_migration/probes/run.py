@@ -16,6 +16,7 @@ from ..facts.training import DEVICES, REHEARSAL
 from .client import run_probe
 from .limits import Limits
 from .once import alone, once
+from .prepared import PROBES, Wanted, run_prepared, wanted
 from .progress import note
 from .requests import request_for
 from .training_request import Training
@@ -68,10 +69,20 @@ class ProbeRun:
             boot_log = self.folder / "boot.log"
             limits, say = self._limits(probe), partial(note, self.folder, view.target.name)
             trains = probe in (REHEARSAL, DEVICES)  # two at once would have half a machine each
+
+            def at(address: str) -> ProbeFacts:
+                return run_probe(local, address, self.interpreter, limits, boot_log, self.evidence, say)
+
+            want = self._wanted(view, probe)
+            if want is not None:
+                return run_prepared(want, self.address, self.folder, at)
             with alone(self.folder / "training.lock") if trains else nullcontext():
-                return run_probe(local, self.address, self.interpreter, limits, boot_log, self.evidence, say)
+                return at(self.address)
 
         return once(self.folder, request, run)
+
+    def _wanted(self, view: TargetView, probe: str) -> Wanted | None:
+        return wanted(probe, self.facts(view, "plugins")) if probe in PROBES else None
 
     def _limits(self, probe: str) -> Limits:
         """A distributed run has a limit for each step; its whole is bounded by that of all of them."""
