@@ -65,6 +65,7 @@ class ProbeRun:
                 "log": str(self.folder / f"{probe}-{uuid.uuid4().hex}.log"),
                 "work": str(work / probe),
                 "shared": str(work),  # what one probe of the target makes for the others
+                "run": str(self.folder / "work"),  # what a target makes for those that would make the same
             }
             boot_log = self.folder / "boot.log"
             limits, say = self._limits(probe), partial(note, self.folder, view.target.name)

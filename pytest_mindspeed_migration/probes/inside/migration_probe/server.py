@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 from .boot import boot
 from .describe import print_error
 from .isolate import one_thread
+from .loaded_once import leave_word, load_ahead
 from .probes import run
 from .probes.plugins import import_known
 
@@ -103,6 +104,7 @@ class _Server:
                 connection.sendall(json.dumps({"event": "prepared", "pid": pid}).encode() + b"\n")
             connection.close()
             return
+        load_ahead(request)
         child = os.fork()
         if child:
             self._children[child] = connection
@@ -181,6 +183,7 @@ def _serve_prepared(wanted: dict[str, Any], listener: socket.socket) -> int:
     _print_to(wanted["log"])
     os.makedirs(wanted["request"]["work"], exist_ok=True)
     import_known(wanted["request"])
+    leave_word(wanted["address"] + ".loaded")
     if threading.active_count() > 1:
         return 3
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)

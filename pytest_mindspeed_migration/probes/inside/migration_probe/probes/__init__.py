@@ -11,6 +11,7 @@ from typing import Any
 from ..boot import boot
 from ..covered import Measured
 from ..isolate import one_thread
+from ..loaded_once import asked
 from ..steps import Send, Steps
 
 NAMES = ("environment", "plugins", "model", "shrink", "batch", "data_errors", "errors", "rehearsal")
@@ -22,6 +23,7 @@ def run(request: dict[str, Any], send: Send) -> None:
     if name not in NAMES:
         raise ValueError(f"no probe is called {name!r}")
     steps = Steps(send, request["repo"])
+    asked(request)
     kept = request.get("work")
     work = kept or tempfile.mkdtemp(prefix="migration-probe-")
     os.makedirs(work, exist_ok=True)
