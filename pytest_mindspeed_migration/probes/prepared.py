@@ -65,9 +65,7 @@ def run_prepared(want: Wanted, address: str, folder: Path, run: Callable[[str], 
         run: runs the probe, given the socket of an interpreter.
     """
     place = f"{Path(address).parent}/{want.key}"
-    log = folder / f"prepared-{want.key}.log"
-    request = {**want.request, "work": str(folder / "work" / want.key)}
-    leader = _ask(address, {"key": want.key, "address": place, "log": str(log), "request": request})
+    leader = start(want, address, folder)
     if leader is None:
         return run(address)
     facts = run(place)
@@ -76,6 +74,13 @@ def run_prepared(want: Wanted, address: str, folder: Path, run: Callable[[str], 
     elif facts.outcome not in ("interpreter", "lost"):
         return facts
     return run(address)
+
+
+def start(want: Wanted, address: str, folder: Path) -> int | None:
+    """Have the interpreter that is wanted started, unless it is there; its process, None when it cannot be."""
+    request = {**want.request, "work": str(folder / "work" / want.key)}
+    place, log = f"{Path(address).parent}/{want.key}", folder / f"prepared-{want.key}.log"
+    return _ask(address, {"key": want.key, "address": place, "log": str(log), "request": request})
 
 
 def _ask(address: str, prepare: dict[str, Any]) -> int | None:
