@@ -90,7 +90,7 @@ def _list(options: Options) -> int:
     from .catalogue import load_catalogue
     from .report.listing import list_contracts, list_targets
 
-    _show(list_targets(target_repo.load(options, target_repo.read_manifest(options), None).targets, options.lang))
+    _show(list_targets(target_repo.load(options, target_repo.manifests_of(options), None).targets, options.lang))
     _show(list_contracts(load_catalogue(), options.lang))
     return 0
 
@@ -102,10 +102,10 @@ def _generate(options: Options) -> int:
 
     options = target_repo.judging_the_announced(options)
     assert options.generate is not None
-    manifest = target_repo.read_manifest(options)
-    loaded = target_repo.load(options, manifest, None)
+    manifests = target_repo.manifests_of(options)
+    loaded = target_repo.load(options, manifests, None)
     alone = len(loaded.targets) == 1
-    views = [target_repo.view_of(loaded.facts, target, manifest, alone) for target in loaded.targets]
+    views = [target_repo.view_of(loaded.facts, target, manifests, alone) for target in loaded.targets]
     try:
         written = write_suites(options.generate, views, load_catalogue())
     except OSError as error:
@@ -126,7 +126,7 @@ def _export(options: Options) -> int:
     from . import target_repo
 
     assert options.export_facts is not None
-    loaded = target_repo.load(options, target_repo.read_manifest(options), None)
+    loaded = target_repo.load(options, target_repo.manifests_of(options), None)
     target_repo.export(loaded.facts, options.export_facts)
     values = {"targets": len(loaded.facts.targets), "path": options.export_facts}
     _show(text("session.exported", values, options.lang))

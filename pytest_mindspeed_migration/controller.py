@@ -115,7 +115,7 @@ class Controller(Session):
             store.save(self.facts, self._facts_file)
         return {
             "facts": str(self._facts_file),
-            "manifest": self.manifest,
+            "manifests": to_json(self.manifests),
             "targets": [to_json(target) for target in self.targets],
             "selected": self.selected,
             "levels": list(self.options.levels),
@@ -284,7 +284,7 @@ class Controller(Session):
     def _load(self, kept: list[SuiteFile]) -> None:
         from . import target_repo
 
-        self.manifest = target_repo.read_manifest(self.options)
+        self.manifests = target_repo.manifests_of(self.options)
         self._asked = replace(self.options, targets=self.options.targets or tuple(suite.target for suite in kept))
         self._facts_folder = self._folder("migrate-facts")
         self.memory = self._remembered()
@@ -309,7 +309,7 @@ class Controller(Session):
     def _scan(self) -> Loaded:
         from . import target_repo
 
-        return target_repo.load(self._asked, self.manifest, self._facts_folder, lenient=not self.options.targets)
+        return target_repo.load(self._asked, self.manifests, self._facts_folder, lenient=not self.options.targets)
 
     def _load_facts(self) -> StaticFacts:
         loaded = self._scan()
@@ -349,7 +349,7 @@ class Controller(Session):
         if repo is None or self._facts_folder in self._temporary:
             return None
         lenient = not self.options.targets
-        return memory_of(self._asked, self.manifest, repo, self._facts_folder, self.options.levels, lenient)
+        return memory_of(self._asked, self.manifests, repo, self._facts_folder, self.options.levels, lenient)
 
     def _keep(self, loaded: Loaded) -> None:
         from . import target_repo
@@ -358,7 +358,7 @@ class Controller(Session):
         assert self.memory is not None
         repo = target_repo.repo_path(self.options)
         assert repo is not None
-        questions = assets.questions(loaded.facts, repo, self.manifest, self.options.manifest)
+        questions = assets.questions(loaded.facts, repo, self.manifests)
         stated = {target.name: facts_stated(self.view(target)) for target in loaded.targets}
         self.memory.keep_targets(loaded, loaded.targets, questions, stated)
 

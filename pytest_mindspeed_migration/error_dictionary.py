@@ -14,18 +14,16 @@ if TYPE_CHECKING:
 
 
 def error_dictionary(options: Options) -> Dictionary:
-    """The dictionary that ships, with those of the manifest and of the command line in front.
+    """The dictionary that ships, with those of the manifests and of the command line in front.
 
     Raises:
         UsageProblem: when a file cannot be read or is malformed; names the file, the entry and the key.
     """
-    from .target_repo import read_manifest
+    from .target_repo import manifests_of
 
-    files = [options.errors] if options.errors else []
-    manifest = read_manifest(options) if options.manifest else None
-    if manifest and options.manifest and "errors" in manifest:
-        files.insert(0, options.manifest.parent / manifest["errors"])
-    return _extended(tuple(files))
+    given = manifests_of(options).given if options.manifests else []
+    files = [one.folder / one.data["errors"] for one in given if one.folder is not None and "errors" in one.data]
+    return _extended((*files, *([options.errors] if options.errors else [])))
 
 
 @cache

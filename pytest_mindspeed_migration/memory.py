@@ -25,6 +25,7 @@ from .scan.repo_paths import same_answers
 from .scan.stamps import PACKAGE, tree_key
 
 if TYPE_CHECKING:
+    from .manifests import Manifests
     from .options import Options
     from .target_repo import Loaded
 
@@ -156,13 +157,13 @@ class Memory:
 
 
 def memory_of(
-    options: Options, manifest: dict[str, Any] | None, repo: Path, folder: Path, levels: Sequence[str], lenient: bool
+    options: Options, manifests: Manifests, repo: Path, folder: Path, levels: Sequence[str], lenient: bool
 ) -> Memory | None:
     """The memory of a run; None for one whose outcomes follow from more than files.
 
     Args:
         options: what the user asked for, with the targets.
-        manifest: what `target_repo.read_manifest` returned.
+        manifests: what `target_repo.manifests_of` returned.
         repo: the checkout.
         folder: where memories are.
         levels: the levels of the run; only `static` follows from files alone.
@@ -176,7 +177,7 @@ def memory_of(
     checks = sys.modules.get(f"{__package__}.checks.registry")
     if options.facts is not None or tuple(levels) != ("static",) or (checks is not None and checks._CHECKS):
         return None  # the last: somebody has added checks of their own
-    asked = [str(repo), options.targets, str(options.manifest), manifest, options.lang, options.typed, lenient]
+    asked = [str(repo), options.targets, to_json(manifests), options.lang, options.typed, lenient]
     name = hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest()
     changes = target_repo.changes(options, repo)
     changed = to_json(changes) if changes is not None else None

@@ -19,7 +19,7 @@ _OPTIONS: tuple[tuple[str, str | None, bool, str], ...] = (
     ("target", "NAME[,NAME...]|all", True, "judge these migration targets; a name is a folder, a config or a model_id"),
     ("repo", "PATH|demo", True, "the MindSpeed-MM checkout (default: the rootdir, if it holds mindspeed_mm/fsdp)"),
     ("level", "|".join(_CHOICES["level"]), True, "how far to go; auto (default) is as far as this machine allows"),
-    ("manifest", "FILE", True, "migration.yaml, the standard input of a migration"),
+    ("manifest", "FILE", True, "migration.yaml, the standard input of a migration; once for each of several"),
     ("model-path", "PATH", True, "checkpoint of the model; overrides runtime_assets.model_path of the manifest"),
     ("dataset-path", "PATH", True, "training data; overrides runtime_assets.dataset_path of the manifest"),
     ("image-root", "PATH", True, "folder of the media files; overrides runtime_assets.image_root of the manifest"),
@@ -58,6 +58,9 @@ _OPTIONS: tuple[tuple[str, str | None, bool, str], ...] = (
     ("require-accepted", None, False, "exit non-zero unless every target is accepted"),
 )
 
+_REPEATED = ("manifest",)
+"""May be given more than once; as an ini key, one a line."""
+
 # what a recheck needs to judge the same thing in the same way
 _RECHECKED = (
     "repo",
@@ -88,7 +91,8 @@ def add_options(parser: pytest.Parser) -> None:
         if metavar is None:
             group.addoption(f"--migrate-{name}", dest=dest, action="store_true", default=None, help=text)
         else:
-            group.addoption(f"--migrate-{name}", dest=dest, metavar=metavar, default=None, help=text)
+            action = "append" if name in _REPEATED else "store"
+            group.addoption(f"--migrate-{name}", dest=dest, metavar=metavar, default=None, help=text, action=action)
         if ini:
             parser.addini(dest, f"same as --migrate-{name}", type="string", default=None)
     for key, text in _INI_ONLY:
@@ -113,7 +117,7 @@ class Options:
     repo_typed: str | None
     demo: bool
     level: str
-    manifest: Path | None
+    manifests: tuple[Path, ...]
     assets: dict[str, str]
     out: Path
     lang: str
@@ -160,7 +164,7 @@ def read(config: pytest.Config) -> Options:
         repo_typed=repo,
         demo=demo,
         level=level,
-        manifest=values.path("manifest"),
+        manifests=values.files("manifest"),
         assets={
             key: str(path)
             for key in ("model_path", "dataset_path", "image_root")
@@ -223,10 +227,23 @@ class _Values:
             raise UsageProblem("usage.path_empty", option=f"--migrate-{name}")
         return _absolute(self._config.invocation_params.dir, value)
 
+    def files(self, name: str) -> tuple[Path, ...]:
+        """Paths as `path` reads one, of an option that may be given more than once."""
+        dest = "migrate_" + name.replace("-", "_")
+        given = self._config.getoption(dest, None)
+        if given is None:
+            lines = (self._from_ini(dest) or "").splitlines()
+            return tuple(_absolute(self._ini_folder(), line.strip()) for line in lines if line.strip())
+        if not all(value and "\0" not in value for value in given):
+            raise UsageProblem("usage.path_empty", option=f"--migrate-{name}")
+        return tuple(_absolute(self._config.invocation_params.dir, value) for value in given)
+
     def ini_path(self, key: str) -> Path | None:
         value = self._from_ini(key)
-        base = self._config.inipath.parent if self._config.inipath else self._config.rootpath
-        return _absolute(base, value) if value else None
+        return _absolute(self._ini_folder(), value) if value else None
+
+    def _ini_folder(self) -> Path:
+        return self._config.inipath.parent if self._config.inipath else self._config.rootpath
 
     def program(self, name: str) -> str | None:
         """A path as `path` reads it; a name without a slash is looked up when it is started."""
@@ -263,8 +280,8 @@ class _Values:
         words = []
         for name in _RECHECKED:
             value = self._config.getoption("migrate_" + name.replace("-", "_"), None)
-            if value is not None:
-                words.append(f"--migrate-{name}={value}")
+            values = value if isinstance(value, list) else [] if value is None else [value]
+            words += [f"--migrate-{name}={one}" for one in values]
         return tuple(words)
 
     def _from_ini(self, key: str) -> str | None:

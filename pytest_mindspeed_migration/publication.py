@@ -103,14 +103,14 @@ class Publication:
         from .artifacts.material import Material
         from .artifacts.write import write_artifacts
 
-        manifest = run.options.manifest
+        view = run.view(target)
         material = Material(
             result,
-            run.view(target),
+            view,
             run.catalogue,
             run.options.lang,
             read=lambda names: facts_of(run.options, names, self._cache),
-            source_folder=manifest.parent if manifest is not None else None,
+            source_folder=view.manifest_folder,
         )
         write_artifacts(material, folder)
         return ARTIFACTS

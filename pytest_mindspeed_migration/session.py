@@ -20,6 +20,7 @@ from .evidence.record import record_of, require_plain
 from .facts.codec import from_json
 from .facts.target import FRAMEWORK, TargetFacts
 from .findings import Finding
+from .manifests import Manifests
 from .messages import text
 from .outcomes import Judge, Reason, Status, Verdict
 from .report.failure import failure_text
@@ -86,7 +87,7 @@ class Session:
         self.catalogue = load_catalogue()
         self.suites: list[SuiteFile] = []
         self.targets: list[TargetFacts] = []
-        self.manifest: dict[str, Any] | None = None
+        self.manifests = Manifests()
         self.selected: list[str] = []
         self.rendered: frozenset[Path] = frozenset()
         self.memory: Memory | None = None
@@ -101,7 +102,7 @@ class Session:
     def take(self, handed: dict[str, Any]) -> None:
         """Take over what the controller prepared."""
         self._facts_file = Path(handed["facts"])
-        self.manifest = handed["manifest"]
+        self.manifests = from_json(Manifests, handed["manifests"])
         self.targets = [from_json(TargetFacts, target) for target in handed["targets"]]
         self.selected = handed["selected"]
         self.options = replace(self.options, levels=tuple(handed["levels"]))
@@ -143,7 +144,7 @@ class Session:
         from .target_repo import view_of
 
         real = [one for one in self.targets if one.name != FRAMEWORK]
-        return view_of(self.facts, target, self.manifest, alone=len(real) == 1)
+        return view_of(self.facts, target, self.manifests, alone=len(real) == 1)
 
     def judge(self, target: str) -> Judge:
         """The judge of a target; KeyError when this run has no such target."""

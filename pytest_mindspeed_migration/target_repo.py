@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .errors import UsageProblem
 from .facts.target import FRAMEWORK, ChangeFacts, TargetFacts
+from .manifests import Manifests, read_manifests
 
 if TYPE_CHECKING:
     from .checks.view import TargetView
@@ -37,12 +38,12 @@ class Loaded:
     keep: Callable[[], None] = lambda: None
 
 
-def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, lenient: bool = False) -> Loaded:
+def load(options: Options, manifests: Manifests, cache: Path | None, lenient: bool = False) -> Loaded:
     """Return the facts the options ask for and the targets they name (all, when they name none).
 
     Args:
         options: what the user asked for.
-        manifest: what `read_manifest` returned.
+        manifests: what `manifests_of` returned.
         cache: folder that keeps what was read from Python files between runs; None when nothing may be kept.
         lenient: leave out names that match no target instead of refusing them.
 
@@ -60,7 +61,7 @@ def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, 
 
             facts = overlay(facts, repo)
             facts.repo.changes = changes(options, repo)
-        return Loaded(facts, select(facts.targets, names, manifest, options, lenient))
+        return Loaded(facts, select(facts.targets, names, manifests, options, lenient))
     if repo is None:
         raise UsageProblem("usage.repo_missing")
     from .scan import assets, static, tree
@@ -80,20 +81,20 @@ def load(options: Options, manifest: dict[str, Any] | None, cache: Path | None, 
             if search.helped:
                 project.read([static.ENTRY] if static.ENTRY in project.files else [], wait=False)
             found = search.result()
-            chosen = select(found.targets, names, manifest, options, lenient)
+            chosen = select(found.targets, names, manifests, options, lenient)
             facts = static.scan(repo, [target.name for target in chosen], kept, found, project, ahead, save=False)
         finally:
             search.close()
             if ahead is not None:
                 ahead.close()
-        assets.attach(facts, repo, manifest, options.manifest)
+        assets.attach(facts, repo, manifests)
     facts.repo.changes = changes(options, repo)
     return Loaded(facts, chosen, outside(asked), kept.save)
 
 
 def facts_of(options: Options, names: Sequence[str], cache: Path | None) -> StaticFacts:
     """Facts with the plugins of these targets, to compare a target with them; see `load`."""
-    loaded = load(replace(options, targets=tuple(names), manifest=None), None, cache, lenient=True)
+    loaded = load(replace(options, targets=tuple(names), manifests=()), Manifests(), cache, lenient=True)
     loaded.keep()
     return loaded.facts
 
@@ -136,28 +137,28 @@ def changes(options: Options, repo: Path) -> ChangeFacts | None:
         return None
     from .scan.changes import changes_since, inside
 
-    own = inside(repo, (options.out, options.manifest, options.suite))
+    own = inside(repo, (options.out, *options.manifests, options.suite))
     return changes_since(repo, options.base, (".pytest_cache", *own))
 
 
 def select(
     known: list[TargetFacts],
     names: tuple[str, ...],
-    manifest: dict[str, Any] | None,
+    manifests: Manifests,
     options: Options,
     lenient: bool = False,
 ) -> list[TargetFacts]:
     """The targets the user named, in the order of the facts; `all` adds the pseudo-target `framework` at the end.
 
     Raises:
-        UsageProblem: unless `lenient`, when a name matches no target or several.
+        UsageProblem: when two manifests name the same target; unless `lenient`, when a name matches none or several.
     """
     from .scan import targets
 
     known = [target for target in known if target.name != FRAMEWORK]
-    name = announced(manifest)
-    if name and options.manifest is not None:
-        known = _announce(known, name, _shown_path(options.manifest, repo_path(options)))
+    for manifest in manifests.given:
+        if manifest.name and manifest.shown:
+            known = _announce(known, manifest.name, manifest.shown)
     chosen: list[str] = []
     for name in names:
         if name == ALL:
@@ -176,28 +177,14 @@ def select(
     return ordered
 
 
-def announced(manifest: dict[str, Any] | None) -> str | None:
-    """The target a manifest names."""
-    name = ((manifest or {}).get("model_identity") or {}).get("name")
-    return str(name) if name else None
-
-
 def judging_the_announced(options: Options) -> Options:
-    """The options with the target their manifest names, when they name none themselves.
+    """The options with the targets their manifests name, when they name none themselves.
 
     Raises:
-        UsageProblem: when the manifest cannot be read or is not valid.
+        UsageProblem: when a manifest cannot be read or is not valid.
     """
-    name = None if options.targets else announced(read_manifest(options))
-    return replace(options, targets=(name,)) if name else options
-
-
-def _shown_path(path: Path, repo: Path | None) -> str:
-    """A path as findings show it: from the root of the repo, when it lies inside."""
-    try:
-        return path.resolve().relative_to(repo.resolve()).as_posix() if repo is not None else str(path)
-    except (OSError, ValueError):
-        return str(path)
+    names = () if options.targets else manifests_of(options).names
+    return replace(options, targets=names) if names else options
 
 
 def _announce(known: list[TargetFacts], name: str, manifest: str) -> list[TargetFacts]:
@@ -208,37 +195,28 @@ def _announce(known: list[TargetFacts], name: str, manifest: str) -> list[Target
         found = targets.match(name, known)
     except UsageProblem:
         return [*known, TargetFacts(name=name, config=None, manifest=manifest)]
+    if found.manifest is not None:
+        raise UsageProblem("usage.manifests_same_target", name=found.name, first=found.manifest, second=manifest)
     return [replace(target, manifest=manifest) if target is found else target for target in known]
 
 
-def view_of(facts: StaticFacts, target: TargetFacts, manifest: dict[str, Any] | None, alone: bool) -> TargetView:
-    """What checks see of a target. A manifest belongs to the target it names, or to the only one there is."""
+def view_of(facts: StaticFacts, target: TargetFacts, manifests: Manifests, alone: bool) -> TargetView:
+    """What checks see of a target, with the manifest that belongs to it; see `Manifests.of`."""
     from .checks.view import TargetView
 
-    if manifest is None or target.name == FRAMEWORK:
+    manifest = None if target.name == FRAMEWORK else manifests.of(target, alone)
+    if manifest is None:
         return TargetView(facts, target)
-    belongs = alone or target.manifest is not None
-    if not belongs:  # paths given on the command line hold for every target
-        manifest = {"runtime_assets": manifest["_assets"]} if manifest.get("_assets") else None
-    return TargetView(facts, target, manifest)
+    return TargetView(facts, target, manifest.data, manifest_key=manifest.key, manifest_folder=manifest.folder)
 
 
-def read_manifest(options: Options) -> dict[str, Any] | None:
-    """The manifest with the paths of the command line on top; None when neither was given.
+def manifests_of(options: Options) -> Manifests:
+    """The manifests of a run, with the paths of the command line on top.
 
     Raises:
-        UsageProblem: when the manifest cannot be read or is not valid.
+        UsageProblem: see `read_manifests`.
     """
-    manifest: dict[str, Any] | None = None
-    if options.manifest is not None:
-        from .manifest import load_manifest
-
-        manifest = dict(load_manifest(options.manifest))
-    if options.assets:
-        manifest = manifest or {}
-        manifest["runtime_assets"] = {**(manifest.get("runtime_assets") or {}), **options.assets}
-        manifest["_assets"] = dict(options.assets)
-    return manifest
+    return read_manifests(options.manifests, options.assets, repo_path(options) if options.manifests else None)
 
 
 def export(facts: StaticFacts, path: Path) -> None:

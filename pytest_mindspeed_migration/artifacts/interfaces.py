@@ -93,7 +93,9 @@ def dataset(material: Material) -> dict[str, Any]:
     assets = view.facts.assets.items()
     paths = [(key.removeprefix("config:").partition(":")[2], asset) for key, asset in assets if prefix and
              key.startswith(prefix)]  # fmt: skip
-    paths += [(key, asset) for key, asset in assets if key.startswith("manifest:runtime_assets.")]
+    own = f"{view.manifest_key}:"
+    paths += [("manifest:" + key.removeprefix(own), asset) for key, asset in assets
+              if key.startswith(f"{own}runtime_assets.")]  # fmt: skip
     return {
         "type": config.string("data.dataset_param.dataset_type") if config else None,
         "registered": f"{item.path}:{item.line}" if item else None,

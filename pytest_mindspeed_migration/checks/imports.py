@@ -57,11 +57,10 @@ def expected_files(view: TargetView) -> dict[str, str]:
     Returns:
         By module, the place that says so.
     """
-    index = index_of(view.facts)
-    expected = _Expected(index, view.docs)
+    expected = _Expected(view.facts, view.docs)
     found = {}
     for path, _ in _judged(view):
-        for item in _unresolved(index, view.facts.modules[path]):
+        for item in _unresolved(view.facts, path):
             doc = expected.told_by(item.module)
             if doc is not None:
                 found[item.module] = doc

@@ -132,7 +132,7 @@ def _judge_pattern(view: TargetView, key: str, pattern: str, constraints: dict[s
     elif constraints.get("no_core_modification") and any(covers(normal, core) for core in _CORE):
         yield Finding("preflight.editable_core", expected="no_core_modification: false", **place)
     else:
-        known = view.facts.assets.get(f"manifest:{key}")
+        known = view.manifest_asset(key)
         if known is not None and not known.exists and known.kind == "path":
             folders = {posixpath.dirname(path) for path in view.facts.files}
             new = posixpath.dirname(normal) in folders  # a folder that is still to be made, not a misspelt one
@@ -148,7 +148,7 @@ def _written(value: Any, key: str) -> list[tuple[str, str]]:
 
 
 def _judge_path(view: TargetView, key: str, value: str, prefix: str) -> Iterator[Finding]:
-    asset = view.facts.assets.get(f"manifest:{key}")
+    asset = view.manifest_asset(key)
     place: dict[str, Any] = {"path": view.target.manifest, "yaml_path": key, "value": value}
     if asset is not None and asset.line is not None:
         place["line"] = asset.line

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..facts.assets import AssetFacts
 from ..facts.config import ConfigFacts
 from ..facts.launch import DocFacts, ScriptFacts
 from ..facts.runtime import ProbeFacts
@@ -40,6 +41,8 @@ class TargetView:
     manifest: dict[str, Any] | None = None
     probes: Probes | None = field(default=None, compare=False, repr=False)
     judged: Callable[[str], Verdict] | None = field(default=None, compare=False, repr=False)  # of another contract
+    manifest_key: str = "manifest"  # before the colon of the keys of its paths in `facts.assets`
+    manifest_folder: Path | None = None  # that relative paths of the manifest count from
 
     def probe(self, name: str) -> ProbeFacts:
         """What a probe showed of this target; it is executed when nobody in this run has asked for it.
@@ -50,6 +53,10 @@ class TargetView:
         if self.probes is None:
             raise NothingToJudge("cpu.no_interpreter")
         return self.probes.facts(self, name)
+
+    def manifest_asset(self, key: str) -> AssetFacts | None:
+        """What is at a path of the manifest, by its dotted key; None when nobody looked."""
+        return self.facts.assets.get(f"{self.manifest_key}:{key}")
 
     @property
     def is_framework(self) -> bool:

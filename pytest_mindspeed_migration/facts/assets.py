@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class AssetFacts:
     """One path of the manifest, the command line or a config, as a run would open it.
 
-    `StaticFacts.assets` holds these by where they are written: `manifest:runtime_assets.model_path`,
+    `StaticFacts.assets` holds these by where they are written: `manifest:runtime_assets.model_path` (of several
+    manifests `manifest[0]:...`, in the order of the command line),
     `config:examples/x/x.yaml:model.model_name_or_path`.
     """
 

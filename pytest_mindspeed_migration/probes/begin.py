@@ -42,8 +42,8 @@ def begin(options: Options, base: Path, collect_only: bool) -> Begun:
     if repo is None or options.level == "static":
         return Begun(settings.reach(options, None))
     repo = repo.resolve()  # as Python and the system name its files: what is in the checkout is known by its path
-    manifest = target_repo.read_manifest(options)
-    interpreter = settings.interpreter_of(options, manifest, repo, RepoFacts().package)
+    asked = target_repo.manifests_of(options).environment()
+    interpreter = settings.interpreter_of(options, asked, repo, RepoFacts().package)
     levels = settings.reach(options, interpreter)
     if levels == ("static",) or collect_only:
         return Begun(levels)
@@ -71,7 +71,7 @@ def begin(options: Options, base: Path, collect_only: bool) -> Begun:
         address=warm.address,
         repo=repo,
         evidence=_shown(options.out, base),
-        assets_base=options.manifest.parent if options.manifest else base,
+        assets_base=base,
         training=Training(options.nproc, options.steps, options.device, options.timeout),
         lang=options.lang,
     )

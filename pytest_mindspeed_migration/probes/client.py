@@ -51,7 +51,7 @@ def run_probe(
         session.hold()
     finally:
         session.end()
-    kept = {name: value for name, value in request.items() if name not in ("log", "work", "shared")}
+    kept = {name: value for name, value in request.items() if name not in ("log", "work", "shared", "run")}
     return ProbeFacts(
         probe=request["probe"],
         outcome=session.outcome,

@@ -39,7 +39,7 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
     trains = probe in (REHEARSAL, DEVICES)
     if probe == DEVICES:
         _need_devices(view, run)
-    overrides = overrides_of(view, run.assets_base)
+    overrides = overrides_of(view, view.manifest_folder or run.assets_base)
     if probe in _AS_WRITTEN or (trains and not run.training.on_cpu(probe)):
         overrides = [one for one in overrides if not one.why]  # assets stay, what is portable is not asked for
     if trains:

@@ -16,6 +16,7 @@ from ..facts.training import DEVICES, REHEARSAL
 from .client import run_probe
 from .limits import Limits
 from .once import alone, once
+from .prepared import PROBES, Wanted, run_prepared, wanted
 from .progress import note
 from .requests import request_for
 from .training_request import Training
@@ -34,7 +35,7 @@ class ProbeRun:
         address: socket of the warm interpreter.
         repo: root of the target repo.
         evidence: folder under which reports go, as commands show it.
-        assets_base: folder that relative paths of the manifest count from.
+        assets_base: folder that relative paths count from where there is no manifest.
         training: how distributed runs are made.
         lang: language of notes for the evidence.
     """
@@ -64,14 +65,25 @@ class ProbeRun:
                 "log": str(self.folder / f"{probe}-{uuid.uuid4().hex}.log"),
                 "work": str(work / probe),
                 "shared": str(work),  # what one probe of the target makes for the others
+                "run": str(self.folder / "work"),  # what a target makes for those that would make the same
             }
             boot_log = self.folder / "boot.log"
             limits, say = self._limits(probe), partial(note, self.folder, view.target.name)
             trains = probe in (REHEARSAL, DEVICES)  # two at once would have half a machine each
+
+            def at(address: str) -> ProbeFacts:
+                return run_probe(local, address, self.interpreter, limits, boot_log, self.evidence, say)
+
+            want = self._wanted(view, probe)
+            if want is not None:
+                return run_prepared(want, self.address, self.folder, at)
             with alone(self.folder / "training.lock") if trains else nullcontext():
-                return run_probe(local, self.address, self.interpreter, limits, boot_log, self.evidence, say)
+                return at(self.address)
 
         return once(self.folder, request, run)
+
+    def _wanted(self, view: TargetView, probe: str) -> Wanted | None:
+        return wanted(probe, self.facts(view, "plugins")) if probe in PROBES else None
 
     def _limits(self, probe: str) -> Limits:
         """A distributed run has a limit for each step; its whole is bounded by that of all of them."""

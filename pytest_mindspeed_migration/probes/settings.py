@@ -45,9 +45,15 @@ _FIXED = {
 _WITHOUT_NPU = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "CUDA_VISIBLE_DEVICES": ""}
 
 
-def interpreter_of(options: Options, manifest: dict[str, Any] | None, repo: Path, package: str) -> Interpreter:
-    """The interpreter that options and manifest name (default: the running one) and its environment."""
-    asked = (manifest or {}).get("environment") or {}
+def interpreter_of(options: Options, asked: dict[str, Any], repo: Path, package: str) -> Interpreter:
+    """The interpreter that options and manifests name (default: the running one) and its environment.
+
+    Args:
+        options: what the user asked for.
+        asked: `environment` of the manifests.
+        repo: the checkout.
+        package: of the framework, as a folder.
+    """
     python = options.python or asked.get("python") or sys.executable
     folders = [str(repo), *map(str, options.pythonpath), *_listed(asked.get("pythonpath"))]
     shown = {

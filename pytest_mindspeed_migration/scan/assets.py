@@ -9,34 +9,33 @@ from typing import Any
 
 from ..analysis.asset_paths import asset_values, is_rooted
 from ..facts.static import StaticFacts
+from ..manifests import Manifests
 from .lookup import Question
 
 
-def questions(
-    facts: StaticFacts, repo: Path, manifest: dict[str, Any] | None, manifest_path: Path | None
-) -> Iterator[Question]:
-    """The paths that the configs of `facts` and the manifest name.
+def questions(facts: StaticFacts, repo: Path, manifests: Manifests) -> Iterator[Question]:
+    """The paths that the configs of `facts`, the manifests and the command line name.
 
     Args:
         facts: facts of the repo.
         repo: the checkout; relative paths of configs count from it.
-        manifest: what `load_manifest` returned, with the command line's `runtime_assets` on top.
-        manifest_path: file the manifest came from; its relative paths count from that file's folder.
+        manifests: their relative paths count from the folder of each.
     """
     for config in facts.configs.values():
         for yaml_path, value in asset_values(config):
             if is_rooted(value):
                 yield Question(f"config:{config.path}:{yaml_path}", value, str(repo), config.line_of(yaml_path))
-    if manifest is not None:
-        base = manifest_path.resolve().parent if manifest_path is not None else Path.cwd()
-        lines = _lines(manifest_path)
-        for key, value, root in _manifest_paths(manifest, base, repo):
-            yield Question(f"manifest:{key}", value, str(root), lines.get(key))
+    for manifest in manifests.looked_up:
+        path = Path(manifest.path) if manifest.path is not None else None
+        base = path.resolve().parent if path is not None else Path.cwd()
+        lines = _lines(path)
+        for key, value, root in _manifest_paths(manifest.data, base, repo):
+            yield Question(f"{manifest.key}:{key}", value, str(root), lines.get(key))
 
 
-def attach(facts: StaticFacts, repo: Path, manifest: dict[str, Any] | None, manifest_path: Path | None) -> None:
+def attach(facts: StaticFacts, repo: Path, manifests: Manifests) -> None:
     """Add to `facts.assets` what exists of the paths in question; arguments as for `questions`."""
-    facts.assets.update({one.key: one.answer() for one in questions(facts, repo, manifest, manifest_path)})
+    facts.assets.update({one.key: one.answer() for one in questions(facts, repo, manifests)})
 
 
 def _lines(manifest_path: Path | None) -> dict[str, int]:

@@ -16,6 +16,7 @@ from pytest_mindspeed_migration.checks.view import TargetView
 from pytest_mindspeed_migration.demo import demo_repo
 from pytest_mindspeed_migration.findings import Finding
 from pytest_mindspeed_migration.manifest import load_manifest
+from pytest_mindspeed_migration.manifests import read_manifests
 from pytest_mindspeed_migration.outcomes import Judge, Verdict
 from pytest_mindspeed_migration.scan import assets, static, targets
 
@@ -59,7 +60,7 @@ def judge(repo: Path) -> Judged:
     found = targets.discover(repo)
     target = replace(targets.match(TARGET, found.targets), manifest=MANIFEST)
     facts = static.scan(repo, [target.name], None, found)
-    assets.attach(facts, repo, manifest, repo / MANIFEST)
+    assets.attach(facts, repo, read_manifests([repo / MANIFEST], {}, repo))
     catalogue = load_catalogue()
     judge = Judge(catalogue, TargetView(facts, target, manifest), ("static",))
     return Judged(repo, {contract.id: judge.verdict(contract.id) for contract in catalogue.contracts})

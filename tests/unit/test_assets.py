@@ -7,6 +7,7 @@ from pathlib import Path
 from pytest_mindspeed_migration.analysis.asset_paths import asset_values, placeholder
 from pytest_mindspeed_migration.facts.config import ConfigFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts
+from pytest_mindspeed_migration.manifests import read_manifests
 from pytest_mindspeed_migration.scan.assets import attach
 from pytest_mindspeed_migration.scan.lookup import look_up
 
@@ -17,9 +18,9 @@ def test_config_and_manifest_paths_are_looked_up_from_their_own_folders(tmp_path
     (home / "src").mkdir(parents=True)
     (home / "src" / "train.py").write_text("x")
     manifest = home / "migration.yaml"
-    manifest.write_text("source_repo_path: src\nsource_entrypoints:\n  train: train.py\n")
+    manifest.write_text("source_repo_path: src\nsource_entrypoints:\n  train: train.py\nmodel_identity: {name: a}\n")
     facts = StaticFacts(configs={"a.yaml": ConfigFacts("a.yaml", {"load": "./ckpt", "hub_path": "org/name"})})
-    attach(facts, repo, {"source_repo_path": "src", "source_entrypoints": {"train": "train.py"}}, manifest)
+    attach(facts, repo, read_manifests([manifest], {}, repo))
     assert facts.assets["config:a.yaml:load"].is_dir
     assert facts.assets["manifest:source_entrypoints.train"].exists
     assert facts.assets["manifest:source_entrypoints.train"].line == 3

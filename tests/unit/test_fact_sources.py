@@ -14,12 +14,12 @@ from pytest_mindspeed_migration.facts import store
 from pytest_mindspeed_migration.facts.config import ConfigFacts
 from pytest_mindspeed_migration.facts.launch import PathReference, ScriptFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
+from pytest_mindspeed_migration.manifests import Manifest, Manifests, read_manifests
 from pytest_mindspeed_migration.scan.overlay import overlay
 from pytest_mindspeed_migration.target_repo import select, view_of
 
 KNOWN = [TargetFacts("alpha", "a.yaml", model_id="a"), TargetFacts("beta", "b.yaml", model_id="b")]
-NO_MANIFEST = SimpleNamespace(manifest=None, facts="facts.json", demo=False, repo=None)
-WITH_MANIFEST = SimpleNamespace(manifest="migration.yaml", facts="facts.json", demo=False, repo=None)
+OPTIONS = SimpleNamespace(facts="facts.json", demo=False, repo=None)
 
 
 def test_an_export_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -90,34 +90,80 @@ def test_a_save_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_all_is_every_target_and_the_framework_last() -> None:
-    assert [one.name for one in select(KNOWN, ("all",), None, NO_MANIFEST)] == ["alpha", "beta", "framework"]
-    assert [one.name for one in select(KNOWN, ("b", "alpha"), None, NO_MANIFEST)] == ["alpha", "beta"]
-    assert [one.name for one in select(KNOWN, ("framework",), None, NO_MANIFEST)] == ["framework"]
+    assert [one.name for one in select(KNOWN, ("all",), Manifests(), OPTIONS)] == ["alpha", "beta", "framework"]
+    assert [one.name for one in select(KNOWN, ("b", "alpha"), Manifests(), OPTIONS)] == ["alpha", "beta"]
+    assert [one.name for one in select(KNOWN, ("framework",), Manifests(), OPTIONS)] == ["framework"]
 
 
 def test_all_of_nothing_is_a_usage_problem() -> None:
     with pytest.raises(UsageProblem) as caught:
-        select([], ("all",), None, NO_MANIFEST)
+        select([], ("all",), Manifests(), OPTIONS)
     assert caught.value.key == "usage.no_targets"
 
 
+def _manifests(*names: str, line: bool = False) -> Manifests:
+    given = [
+        Manifest({"model_identity": {"name": name}}, f"/x/{name}.yaml", f"{name}.yaml", f"manifest[{number}]")
+        for number, name in enumerate(names)
+    ]
+    return Manifests(given, Manifest({"runtime_assets": {"model_path": "/m"}}) if line else None)
+
+
 def test_a_manifest_makes_a_target_before_there_is_a_config() -> None:
-    manifest = {"model_identity": {"name": "gamma"}}
-    (target,) = select(KNOWN, ("gamma",), manifest, WITH_MANIFEST)
-    assert (target.name, target.config, target.manifest) == ("gamma", None, "migration.yaml")
-    (target,) = select(KNOWN, ("alpha",), {"model_identity": {"name": "Alpha"}}, WITH_MANIFEST)
-    assert (target.config, target.manifest) == ("a.yaml", "migration.yaml")
+    (target,) = select(KNOWN, ("gamma",), _manifests("gamma"), OPTIONS)
+    assert (target.name, target.config, target.manifest) == ("gamma", None, "gamma.yaml")
+    (target,) = select(KNOWN, ("alpha",), _manifests("Alpha"), OPTIONS)
+    assert (target.config, target.manifest) == ("a.yaml", "Alpha.yaml")
 
 
-def test_paths_of_the_command_line_hold_for_every_target_and_a_manifest_only_for_its_own() -> None:
-    manifest = {"model_identity": {"name": "alpha"}, "runtime_assets": {"model_path": "/m", "image_root": "/i"},
-                "_assets": {"model_path": "/m"}}  # fmt: skip
-    own = TargetFacts("alpha", "a.yaml", manifest="migration.yaml")
-    assert view_of(StaticFacts(), own, manifest, alone=False).manifest == manifest
-    other = view_of(StaticFacts(), KNOWN[1], manifest, alone=False).manifest
+def test_each_of_several_manifests_belongs_to_the_target_it_names() -> None:
+    manifests = _manifests("alpha", "gamma", line=True)
+    known = [*KNOWN, TargetFacts("other", "o.yaml")]
+    alpha, other, gamma = select(known, ("alpha", "other", "gamma"), manifests, OPTIONS)
+    assert view_of(StaticFacts(), alpha, manifests, alone=False).manifest == {"model_identity": {"name": "alpha"}}
+    seen = view_of(StaticFacts(), gamma, manifests, alone=False)
+    assert (seen.manifest_key, str(seen.manifest_folder)) == ("manifest[1]", "/x")
+    assert view_of(StaticFacts(), other, manifests, alone=True).manifest == {"runtime_assets": {"model_path": "/m"}}
+
+
+def test_two_manifests_of_one_target_are_a_usage_problem() -> None:
+    with pytest.raises(UsageProblem) as caught:
+        select(KNOWN, ("alpha",), _manifests("alpha", "Alpha"), OPTIONS)
+    assert caught.value.key == "usage.manifests_same_target"
+    assert (caught.value.values["first"], caught.value.values["second"]) == ("alpha.yaml", "Alpha.yaml")
+
+
+def test_manifests_of_one_run_are_for_one_checkout_and_one_environment(tmp_path: Path) -> None:
+    def written(name: str, more: str) -> Path:
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(f"model_identity: {{name: {name}}}\n{more}\n", encoding="utf-8")
+        return path
+
+    here, same = written("a", "target_repo_path: ."), written("b", f"target_repo_path: {tmp_path}")
+    assert [one.name for one in read_manifests([here, same, here], {}, None).given] == ["a", "b"]
+    with pytest.raises(UsageProblem) as caught:
+        read_manifests([here, written("c", "target_repo_path: elsewhere")], {}, None)
+    assert caught.value.key == "usage.manifests_repos"
+    slow, quick = written("d", "environment: {python: p1}"), written("e", "environment: {python: p2}")
+    assert read_manifests([here, slow], {}, None).environment() == {"python": "p1"}
+    with pytest.raises(UsageProblem) as caught:
+        read_manifests([slow, quick], {}, None).environment()
+    assert caught.value.key == "usage.manifests_environment"
+
+
+def test_paths_of_the_command_line_hold_for_every_target_and_a_manifest_only_for_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "migration.yaml"
+    path.write_text("model_identity: {name: alpha}\nruntime_assets: {model_path: /own, image_root: /i}\n")
+    manifests = read_manifests([path], {"model_path": "/m"}, None)
+    own = TargetFacts("alpha", "a.yaml", manifest=str(path))
+    seen = view_of(StaticFacts(), own, manifests, alone=False).manifest
+    assert seen is not None
+    assert seen["runtime_assets"] == {"model_path": "/m", "image_root": "/i"}
+    other = view_of(StaticFacts(), KNOWN[1], manifests, alone=False).manifest
     assert other == {"runtime_assets": {"model_path": "/m"}}
-    assert view_of(StaticFacts(), KNOWN[1], {**manifest, "_assets": {}}, alone=False).manifest is None
-    assert view_of(StaticFacts(), TargetFacts("framework", None), manifest, alone=True).manifest is None
+    without = read_manifests([path], {}, None)
+    assert view_of(StaticFacts(), KNOWN[1], without, alone=False).manifest is None
+    assert view_of(StaticFacts(), TargetFacts("framework", None), manifests, alone=True).manifest is None
 
 
 def test_configs_laid_over_an_export_replace_and_add_targets(tmp_path: Path) -> None:

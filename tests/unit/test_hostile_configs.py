@@ -17,6 +17,7 @@ from pytest_mindspeed_migration.checks.view import FRAMEWORK, TargetView
 from pytest_mindspeed_migration.demo import demo_repo
 from pytest_mindspeed_migration.facts.config import ConfigFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
+from pytest_mindspeed_migration.manifests import Manifests
 from pytest_mindspeed_migration.outcomes import Judge
 from pytest_mindspeed_migration.scan import assets, static
 from pytest_mindspeed_migration.scan.targets import Discovery, link_targets
@@ -77,7 +78,7 @@ def _views(facts: StaticFacts, data: Any) -> list[TargetView]:
     config.data = data  # an export may hold what YAML cannot
     found = Discovery(configs={CONFIG: config}, scripts=facts.scripts, docs=facts.docs)
     changed = replace(facts, configs=found.configs, targets=link_targets(found), assets={})
-    assets.attach(changed, Path(demo_repo()), None, None)
+    assets.attach(changed, Path(demo_repo()), Manifests())
     return [TargetView(changed, target) for target in [*changed.targets, TargetFacts(FRAMEWORK, None)]]
 
 

@@ -92,8 +92,7 @@ def write_config(request: dict[str, Any], overrides: dict[str, Any]) -> str:
         return path
     import yaml
 
-    with open(path, encoding="utf-8") as stream:
-        data = yaml.safe_load(stream)
+    data = read_yaml(path)
     for dotted, value in overrides.items():
         if value == REMOVED:
             _remove(data, dotted)
@@ -102,16 +101,22 @@ def write_config(request: dict[str, Any], overrides: dict[str, Any]) -> str:
     name = os.path.splitext(os.path.basename(path))[0]
     written = os.path.join(request["work"], f"{name}.rehearsal.yaml")
     with open(written, "w", encoding="utf-8") as stream:
-        yaml.safe_dump(data, stream, allow_unicode=True, sort_keys=False)
+        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+        yaml.dump(data, stream, dumper, allow_unicode=True, sort_keys=False)
     return written
+
+
+def read_yaml(path: str) -> Any:
+    """What a YAML file holds; by the parser in C where there is one, since a probe reads its config many times."""
+    import yaml
+
+    with open(path, encoding="utf-8") as stream:
+        return yaml.load(stream, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def configured(request: dict[str, Any], dotted: str) -> Any:
     """A value of the target's YAML as it is written, by its dotted path; None where it has none."""
-    import yaml
-
-    with open(os.path.join(request["repo"], request["config"]), encoding="utf-8") as stream:
-        found: Any = yaml.safe_load(stream)
+    found: Any = read_yaml(os.path.join(request["repo"], request["config"]))
     for name in dotted.split("."):
         found = found.get(name) if isinstance(found, dict) else None
     return found

@@ -50,7 +50,9 @@ def in_child(function: Callable[[], Any], repo: str, seconds: float) -> dict[str
 
 
 def one_thread() -> None:
-    """Keep torch from starting threads: a child that is forked afterwards would wait for them for ever."""
+    """Keep torch from starting threads: a child that is forked afterwards would wait for them for ever, and
+    threads that wait for little work spend more than the work takes.
+    """
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)

@@ -50,6 +50,40 @@ def import_plugins(entries: list[str], import_plugin: Any, repo: str) -> list[di
     return done
 
 
+@contextmanager
+def arguments_read() -> Iterator[list[str]]:
+    """Note whether code reads `sys.argv` while it holds: what it imports may depend on the config then."""
+    read: list[str] = []
+    before = sys.argv
+
+    class Noted(list):  # type: ignore[type-arg]
+        def __getitem__(self, index: Any) -> Any:
+            read.append("item")
+            return super().__getitem__(index)
+
+        def __iter__(self) -> Iterator[Any]:
+            read.append("all")
+            return super().__iter__()
+
+        def __len__(self) -> int:
+            read.append("length")
+            return super().__len__()
+
+        def __contains__(self, item: Any) -> bool:
+            read.append("member")
+            return super().__contains__(item)
+
+    sys.argv = Noted(before)
+    read.clear()
+    try:
+        yield read
+    finally:
+        if isinstance(sys.argv, Noted):
+            sys.argv = before
+        else:
+            read.append("replaced")
+
+
 def registered(import_plugin: Any) -> dict[str, list[str]]:
     """Ids by register: registers are the objects in the module of `import_plugin` that hold a mapping of ids."""
     module = sys.modules[import_plugin.__module__]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -19,6 +20,7 @@ CANDIDATES = (("layers", "experts", "widths"), ("layers", "experts"), ("layers",
 
 MOST_PARAMETERS = 400_000_000  # what a probe can hold, and run through, in seconds
 _WEIGHTS = re.compile(r"\.(safetensors|bin|pt|pth|gguf|msgpack|h5|onnx)$|\.(safetensors|bin)\.index\.json$")
+_WEIGHTS_FILE = "model.safetensors"
 _RECORD = "shrunk.json"
 _SEED = 20_240
 
@@ -36,7 +38,7 @@ def small_folder(started: Started, request: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         started: with plugins imported; its model path is changed while candidates are built, and left at the small one.
-        request: `model_path`, and `shared` (a folder that is kept for the whole run) or else `work`.
+        request: `model_path`, and `shared` (a folder of this target) or else `work`; `run` (a folder of all targets).
 
     Returns:
         `path`, `changes` (see `shrink_config`), `parameters` (a count), `kinds`, and `refused`: candidates that the
@@ -48,8 +50,7 @@ def small_folder(started: Started, request: dict[str, Any]) -> dict[str, Any]:
     """
     name = os.path.basename(os.path.normpath(request["model_path"]))  # custom code is cached by the name of its folder
     root = os.path.join(request.get("shared") or request["work"], "small")
-    place, making = os.path.join(root, name), os.path.join(root, str(os.getpid()), name)
-    record = os.path.join(place, _RECORD)
+    record, making = os.path.join(root, _RECORD), os.path.join(root, str(os.getpid()), name)
     model_args = started.args.model
     if os.path.exists(record):
         with open(record, encoding="utf-8") as stream:
@@ -72,17 +73,40 @@ def small_folder(started: Started, request: dict[str, Any]) -> dict[str, Any]:
         if count > MOST_PARAMETERS:
             shutil.rmtree(making)
             raise NotShrunkError(f"{count:,} parameters are left after {', '.join(kinds)} were reduced")
-        save_weights(model, os.path.join(making, "model.safetensors"))
-        found = {"path": place, "changes": changes, "parameters": count, "kinds": list(kinds), "refused": refused}
-        with open(os.path.join(making, _RECORD), "w", encoding="utf-8") as stream:
-            json.dump(found, stream)
-        with contextlib.suppress(OSError):  # another process was quicker
-            os.rename(making, place)
+        place = _place(request, model, raw, changes)
+        if not os.path.exists(place):
+            save_weights(model, os.path.join(making, _WEIGHTS_FILE))
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            with contextlib.suppress(OSError):  # another process was quicker
+                os.rename(making, place)
         shutil.rmtree(os.path.dirname(making), ignore_errors=True)
+        found = {"path": place, "changes": changes, "parameters": count, "kinds": list(kinds), "refused": refused}
+        _keep(record, found)
         model_args.model_name_or_path = place
         return found
     root = refused[-1]["error"]
     raise NotShrunkError(f"{root['type']}: {root['message']}")
+
+
+def _place(request: dict[str, Any], model: Any, config: dict[str, Any], changes: list[Change]) -> str:
+    """Where a small folder is kept: targets of a run whose folders would hold the same have one folder.
+
+    Each target builds its own model; its config, and names and shapes of what it would save, tell what it would hold.
+    """
+    name = os.path.basename(os.path.normpath(request["model_path"]))
+    held = [[key, list(item.shape)] for key, item in model.named_parameters()]
+    values = [key for key, buffer in _persistent_buffers(model) if not buffer.is_meta]
+    root = request.get("run")
+    if root is None or values:  # buffers with values that only this build tells
+        return os.path.join(request.get("shared") or request["work"], "small", name)
+    what = json.dumps([request["model_path"], config, changes, held], sort_keys=True, default=str)
+    return os.path.join(root, "small", hashlib.sha256(what.encode()).hexdigest()[:16], name)
+
+
+def _keep(record: str, found: dict[str, Any]) -> None:
+    with open(f"{record}.{os.getpid()}", "w", encoding="utf-8") as stream:
+        json.dump(found, stream)
+    os.replace(f"{record}.{os.getpid()}", record)
 
 
 def folder_with_every_expert(folder: str) -> tuple[str, list[Change]]:
@@ -97,7 +121,7 @@ def folder_with_every_expert(folder: str) -> tuple[str, list[Change]]:
     copy = f"{folder}-every-expert"
     if not os.path.exists(copy):
         write_folder(folder, copy, config, changes)
-        os.symlink(os.path.join(folder, "model.safetensors"), os.path.join(copy, "model.safetensors"))
+        os.symlink(os.path.join(folder, _WEIGHTS_FILE), os.path.join(copy, _WEIGHTS_FILE))
     return copy, changes
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from .framework import write_config
+from .framework import read_yaml, write_config
 from .rows import data_files, first_rows, is_array, write_rows
 
 DATA = "data.dataset_param"
@@ -114,8 +114,5 @@ def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _load(request: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
-    import yaml
-
-    with open(write_config(request, overrides), encoding="utf-8") as stream:
-        found = yaml.safe_load(stream)
+    found = read_yaml(write_config(request, overrides))
     return found if isinstance(found, dict) else {}

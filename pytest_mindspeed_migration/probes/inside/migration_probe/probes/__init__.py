@@ -10,6 +10,8 @@ from typing import Any
 
 from ..boot import boot
 from ..covered import Measured
+from ..isolate import one_thread
+from ..loaded_once import asked
 from ..steps import Send, Steps
 
 NAMES = ("environment", "plugins", "model", "shrink", "batch", "data_errors", "errors", "rehearsal")
@@ -21,6 +23,7 @@ def run(request: dict[str, Any], send: Send) -> None:
     if name not in NAMES:
         raise ValueError(f"no probe is called {name!r}")
     steps = Steps(send, request["repo"])
+    asked(request)
     kept = request.get("work")
     work = kept or tempfile.mkdtemp(prefix="migration-probe-")
     os.makedirs(work, exist_ok=True)
@@ -29,6 +32,8 @@ def run(request: dict[str, Any], send: Send) -> None:
         with steps.step("boot") as data:
             data["imports"] = boot(request["boot"])
             os.chdir(request["repo"])
+        if name != "rehearsal":
+            one_thread()  # what a probe computes is small: threads that wait for each other cost more than they bring
         measured = Measured(request["repo"], request.get("cover", []))
         measured.start()
         importlib.import_module(f"{__name__}.{name}").probe(request, steps)

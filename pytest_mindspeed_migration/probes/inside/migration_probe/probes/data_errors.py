@@ -12,7 +12,7 @@ from ..assembly import Assembly, use_one_process
 from ..data_parts import build_dataset, build_loader, first_samples, inner
 from ..describe import describe, print_error
 from ..framework import Started, start
-from ..isolate import in_child, one_thread
+from ..isolate import in_child
 from ..loaded_once import load_once
 from ..plugins import import_plugins
 from ..rows import is_array, media_of, write_rows
@@ -52,7 +52,6 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
     if key is None or not steps.ok("plugins"):
         return
     with steps.step("sound") as data:
-        one_thread()
         own = [standins.single_process_group(), load_once()]
         Assembly(started)
         data["key"] = key

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import standins
 from ..framework import Started, start
+from ..loaded_once import load_once
 from ..model import checkpoint, folder, plans, sharded, signatures, tied, tokens, tree
 from ..plugins import import_plugins
 from ..steps import Steps
@@ -75,6 +76,7 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
             data["function"] = again
             started.named(again)(model)
     with steps.step("model.tokenizer") as data:
+        data["stand_ins"] = [load_once()]
         data.update(tokens.token_facts(model, _tokenizer(started)))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import standins
 from ..framework import start
-from ..plugins import import_plugins, registered
+from ..plugins import arguments_read, import_plugins, registered
 from ..steps import Steps
 
 
@@ -30,6 +30,16 @@ def probe(request: dict[str, Any], steps: Steps) -> None:
         import_plugin = started.named("import_plugin")
         entries = list(getattr(started.args.training, "plugin", None) or [])
         data["before"] = registered(import_plugin)
-        data["entries"] = import_plugins(entries, import_plugin, request["repo"])
+        with arguments_read() as read:
+            data["entries"] = import_plugins(entries, import_plugin, request["repo"])
         data["after"] = registered(import_plugin)
+        data["reads_arguments"] = bool(read)
         data["stand_ins"] = used
+
+
+def import_known(request: dict[str, Any]) -> None:
+    """Import the plugins of a request as the probe does, after a probe has shown that this goes well."""
+    standins.use_with_torch()
+    started = start(request, request.get("overrides"))
+    entries = list(getattr(started.args.training, "plugin", None) or [])
+    import_plugins(entries, started.named("import_plugin"), request["repo"])
