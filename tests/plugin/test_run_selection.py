@@ -171,7 +171,7 @@ def test_list_shows_targets_and_contracts_and_runs_nothing(project: Project) -> 
     project.facts()
     result = project.run("--migrate-list")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*alpha*examples/alpha/alpha.yaml*", "*beta*", "*config.linkage*P0*static,cpu*"])
+    result.stdout.fnmatch_lines(["*alpha*examples/alpha/alpha.yaml*", "*beta*", "*model.imports*P0*static,cpu*"])
     result.stdout.no_fnmatch_line("*collected*")
 
 
