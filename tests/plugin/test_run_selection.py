@@ -122,7 +122,6 @@ def test_the_id_of_a_generated_test_can_be_given_as_pytest_prints_it(project: Pr
         (["--migrate-target=alpha", "--migrate-manifest=none.yaml"], "*none.yaml*"),
         (["--migrate-target=alpha", "--migrate-export-facts=conftest.py/x"], "*cannot be written*"),
         (["--migrate-manifest=none.yaml"], "*none.yaml*"),
-        (["--migrate-manifest=", "--migrate-manifest=b.yaml"], "*--migrate-manifest*"),
         (["--migrate-require-accepted"], "*nothing to judge*--migrate-target*"),
         (["--migrate-explain=config.linkaje"], "*config.linkaje (config.linkage?)*"),
         (["--migrate-target=alpha", "--migrate-facts=conftest.py"], "*is not an export of facts*"),
@@ -150,20 +149,6 @@ def test_a_manifest_alone_judges_the_migration_it_names_and_no_other(project: Pr
     assert project.evidence("my_vlm")["target"]["name"] == "my_vlm"
 
 
-def test_several_manifests_judge_the_migrations_they_name_by_option_and_ini(project: Project) -> None:
-    project.facts()
-    for name in ("alpha", "my_vlm"):
-        (project.path / f"{name}.yaml").write_text(f"model_identity: {{name: {name}}}\n", encoding="utf-8")
-    project.run("--migrate-manifest=alpha.yaml", "--migrate-manifest=my_vlm.yaml")
-    assert {path.name for path in (project.path / "migration-report").iterdir()} >= {"alpha", "my_vlm", "summary.json"}
-    (recheck,) = {one["recheck_command"].partition(" -k ")[0] for one in project.evidence("alpha")["contracts"]}
-    assert "--migrate-manifest=alpha.yaml --migrate-manifest=my_vlm.yaml" in recheck
-    project.pytester.makeini("[pytest]\nmigrate_manifest =\n    alpha.yaml\n    my_vlm.yaml\n")
-    result = project.run("--migrate-target=alpha,my_vlm", "--migrate-generate=kept")
-    assert result.ret == 0
-    assert len(list((project.path / "kept").iterdir())) == 2
-
-
 def test_an_unknown_target_names_the_way_to_start_a_migration(project: Project) -> None:
     project.facts({"alpha": {}})
     project.run("--migrate-target=my_vlm").stderr.fnmatch_lines(["ERROR: *my_vlm*--migrate-manifest=FILE*"])
@@ -186,7 +171,7 @@ def test_list_shows_targets_and_contracts_and_runs_nothing(project: Project) -> 
     project.facts()
     result = project.run("--migrate-list")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*alpha*examples/alpha/alpha.yaml*", "*beta*", "*config.apply_modules*P1*static,cpu*"])
+    result.stdout.fnmatch_lines(["*alpha*examples/alpha/alpha.yaml*", "*beta*", "*model.imports*P0*static,cpu*"])
     result.stdout.no_fnmatch_line("*collected*")
 
 
