@@ -49,10 +49,29 @@ def wanted(probe: str, plugins: ProbeFacts) -> Wanted | None:
     if not entries or any(entry["hidden"] for entry in entries):
         return None
     asked = plugins.request
-    same = [entries, step.data.get("before"), step.data.get("after"), asked.get("trainer"), asked.get("boot")]
+    files = [file for entry in entries for file in entry["modules"]]
+    same = [
+        _digests(Path(asked["repo"]), files),
+        entries,
+        step.data.get("before"),
+        step.data.get("after"),
+        asked.get("trainer"),
+        asked.get("boot"),
+    ]
     if step.data.get("reads_arguments", True):  # what was imported may be that of this config alone
         same += [asked.get("config"), asked.get("overrides")]
     return Wanted(hashlib.sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()[:16], asked)
+
+
+def _digests(repo: Path, files: list[str]) -> list[str | None]:
+    """What the files hold now: whoever edits a plugin during a run gets the new one."""
+    found: list[str | None] = []
+    for file in files:
+        try:
+            found.append(hashlib.sha256((repo / file).read_bytes()).hexdigest())
+        except OSError:
+            found.append(None)
+    return found
 
 
 def run_prepared(want: Wanted, address: str, folder: Path, run: Callable[[str], ProbeFacts]) -> ProbeFacts:

@@ -123,6 +123,17 @@ def test_targets_with_the_same_plugins_share_an_import_and_no_others_see_it(targ
     assert all(_gone(pid) for pid in pids), "an interpreter is left"
 
 
+def test_a_plugin_that_was_edited_meanwhile_is_imported_anew(targets: Targets) -> None:
+    with targets.repo.interpreter() as runner:
+        plugins = targets.run(runner, "one", "plugins")(runner.warm.address)
+        before = wanted("model", plugins)
+        targets.plugin("one", "time.sleep(0)")
+        after = wanted("model", plugins)
+    assert before is not None
+    assert after is not None
+    assert before.key != after.key
+
+
 def test_a_plugin_that_reads_the_command_line_is_shared_by_nobody(targets: Targets) -> None:
     targets.plugin("one", "len(sys.argv)")
     with targets.repo.interpreter() as runner:

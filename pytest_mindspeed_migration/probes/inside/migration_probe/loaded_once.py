@@ -13,6 +13,8 @@ import os
 import sys
 from typing import Any
 
+from .model.folder import stamp
+
 _CLASSES = ("AutoTokenizer", "AutoProcessor")
 _REMOTE = "transformers_modules"
 
@@ -99,7 +101,9 @@ def _say(name: str, arguments: Any, options: dict[str, Any]) -> None:
 
 
 def _key(name: str, arguments: Any, options: dict[str, Any]) -> str:
-    return f"{name} {tuple(arguments)!r} {sorted(options.items())!r}"
+    """The call, and what the folder it names holds now."""
+    folder = arguments[0] if arguments else options.get("pretrained_model_name_or_path")
+    return f"{name} {tuple(arguments)!r} {sorted(options.items())!r} {stamp(folder)!r}"
 
 
 def _remote_modules() -> set[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from .describe import describe
 from .framework import Started
+from .model.folder import stamp
 from .shrink_config import Change, every_expert_used, shrink
 
 CANDIDATES = (("layers", "experts", "widths"), ("layers", "experts"), ("layers",))
@@ -99,7 +100,9 @@ def _place(request: dict[str, Any], model: Any, config: dict[str, Any], changes:
     root = request.get("run")
     if root is None or values:  # buffers with values that only this build tells
         return os.path.join(request.get("shared") or request["work"], "small", name)
-    what = json.dumps([request["model_path"], config, changes, held], sort_keys=True, default=str)
+    what = json.dumps(
+        [request["model_path"], stamp(request["model_path"]), config, changes, held], sort_keys=True, default=str
+    )
     return os.path.join(root, "small", hashlib.sha256(what.encode()).hexdigest()[:16], name)
 
 

@@ -60,6 +60,16 @@ def _parts(config: Any) -> list[Any]:
     return found
 
 
+def stamp(path: Any) -> list[tuple[str, int, int]]:
+    """Name, size and time of change of what a folder holds: equal stamps, equal folder. [] where there is none."""
+    try:
+        with os.scandir(path) as entries:
+            held = [(entry.name, entry.stat()) for entry in entries]
+    except (OSError, TypeError, ValueError):
+        return []
+    return sorted((name, status.st_size, status.st_mtime_ns) for name, status in held)
+
+
 def _problem(path: str) -> str | None:
     if not os.path.isfile(path):
         return "missing"
