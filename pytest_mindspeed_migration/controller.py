@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -55,7 +55,7 @@ class Controller(Session):
         self.repo = RepoFacts()
         self._asked = options
         self._facts_folder = Path()
-        self._keep_scan: Callable[[], None] = lambda: None
+        self._loaded: Loaded | None = None  # what has to be written for the next run
         self._ahead: Helper | None = None
         self._reported: str | None = None  # the target of the last record
         self._contracts = {subject: self.catalogue.of_subject(subject) for subject in ("target", "framework")}
@@ -88,8 +88,8 @@ class Controller(Session):
         missing = [target for target in self.targets if target.name not in {suite.target for suite in kept}]
         if self._facts is not None and self._judges_itself():
             self._ahead = Helper(self._judge_ahead)
-        else:
-            self._keep_scan()
+        elif self._loaded is not None:
+            self._loaded.keep()
         written = self._write(folder, missing)
         self.rendered = frozenset(suite.path for suite in written)
         args = [str(path) for path in self.config.getoption("file_or_dir")]
@@ -135,11 +135,13 @@ class Controller(Session):
             self._warm.stop()
             self._warm = None
         if self._ahead is not None:
+            assert self._loaded is not None
+            self._loaded.keep_derived()
             if len(self._judges) == len(self.targets):
                 self._ahead.finish()
             else:
                 self._ahead.close()
-                self._keep_scan()
+                self._loaded.keep_files()
             self._ahead = None
         for folder in self._temporary:
             remove_folder(folder)
@@ -296,7 +298,7 @@ class Controller(Session):
         else:
             loaded = self._scan()
             self._facts, targets, self.repo = loaded.facts, loaded.targets, loaded.facts.repo
-            self._keep_scan = loaded.keep
+            self._loaded = loaded
         present = {target.name for target in targets}
         gone = [suite for suite in kept if suite.target not in present and not self.options.targets]
         self.targets = [*targets, *(TargetFacts(suite.target, suite.config) for suite in gone)]
@@ -326,19 +328,19 @@ class Controller(Session):
         while self._ahead is not None and target not in self._judges:
             result = self._ahead.take()
             if result is END:
-                self._ahead = None
                 break
             name, verdicts = result
             super().judge(name).know(verdicts)
         return super().judge(target)
 
     def _judge_ahead(self) -> Iterator[tuple[str, dict[str, Verdict]]]:
-        """Judge the targets in the order of their tests, and keep meanwhile what was read."""
+        """Judge the targets in the order of their tests, then keep what was read."""
         for target in self.targets:
             judge = Judge(self.catalogue, self.view(target), self.options.levels)
             contracts = self._contracts_of(target.name)
             yield target.name, {contract.id: judge.verdict(contract.id) for contract in contracts}
-        self._keep_scan()
+        if self._loaded is not None:
+            self._loaded.keep_files()
 
     def _remembered(self) -> Memory | None:
         """The memory of this run; None when nothing may be kept."""

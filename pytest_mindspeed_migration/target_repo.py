@@ -29,13 +29,20 @@ class Loaded:
 
     Attributes:
         asked: files of the repo the facts depend on though nobody reads them, see `scan.repo_paths.questions`.
-        keep: writes what was read for the next run; it takes a while, and nothing of this run waits for it.
+        keep_files: writes what was read of each file for the next run; nothing of this run waits for it.
+        keep_derived: likewise what follows from all of them; another process may write it meanwhile.
     """
 
     facts: StaticFacts
     targets: list[TargetFacts]
     asked: dict[str, int] = field(default_factory=dict)
-    keep: Callable[[], None] = lambda: None
+    keep_files: Callable[[], None] = lambda: None
+    keep_derived: Callable[[], None] = lambda: None
+
+    def keep(self) -> None:
+        """Write both."""
+        self.keep_files()
+        self.keep_derived()
 
 
 def load(options: Options, manifests: Manifests, cache: Path | None, lenient: bool = False) -> Loaded:
@@ -89,7 +96,7 @@ def load(options: Options, manifests: Manifests, cache: Path | None, lenient: bo
                 ahead.close()
         assets.attach(facts, repo, manifests)
     facts.repo.changes = changes(options, repo)
-    return Loaded(facts, chosen, outside(asked), kept.save)
+    return Loaded(facts, chosen, outside(asked), kept.save_files, kept.save_derived)
 
 
 def facts_of(options: Options, names: Sequence[str], cache: Path | None) -> StaticFacts:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,16 +19,17 @@ KEPT = 12
 
 
 class ScanCache:
-    """A JSON file. Without a path, or when it cannot be read or written, everything is simply computed anew."""
+    """Two JSON files: what was read of each file, and what follows from all of them.
+
+    Without a path, or when they cannot be read or written, everything is simply computed anew.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._files: dict[str, list[Any]] = {}
-        self._derived: dict[str, Any] = {}
+        self._files: dict[str, Any] = _read(path, "files")
+        self._derived: dict[str, Any] = _read(path and _derived_path(path), "derived")
         self._new_files: dict[str, tuple[list[int], object]] = {}  # not yet encoded, which takes its time
         self._new_derived: dict[str, object] = {}
-        if path is not None:
-            self._load(path)
 
     def file(self, cls: type[T], name: str, stamp: list[int]) -> T | None:
         """Facts of a file as kept, None when the file has changed since."""
@@ -73,33 +75,50 @@ class ScanCache:
         return result
 
     def save(self) -> None:
-        """Write the cache when something new is in it."""
-        if self._path is None or not (self._new_files or self._new_derived):
-            return
-        for name, (stamp, facts) in self._new_files.items():
-            self._files[name] = [stamp, to_json(facts)]
-        self._derived.update({key: to_json(result) for key, result in self._new_derived.items()})
-        derived = dict(list(self._derived.items())[-KEPT:])
-        payload = {"tool": _tool_stamp(), "files": self._files, "derived": derived}
-        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps(payload, separators=(",", ":"), check_circular=False), encoding="ascii")
-            temporary.replace(self._path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
+        """Write both files, as far as something new is in them."""
+        self.save_files()
+        self.save_derived()
 
-    def _load(self, path: Path) -> None:
-        try:
-            if not path.is_file():  # reading a pipe would wait for somebody to write it
-                return
-            data = json.loads(path.read_text(encoding="utf-8"))
-            if data["tool"] == _tool_stamp():
-                self._files, self._derived = dict(data["files"]), dict(data["derived"])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return
+    def save_files(self) -> None:
+        """Write what was read of each file."""
+        if self._path is not None and self._new_files:
+            self._files.update({name: [stamp, to_json(facts)] for name, (stamp, facts) in self._new_files.items()})
+            _write(self._path, "files", self._files)
+
+    def save_derived(self) -> None:
+        """Write what follows from all files."""
+        if self._path is not None and self._new_derived:
+            self._derived.update({key: to_json(result) for key, result in self._new_derived.items()})
+            _write(_derived_path(self._path), "derived", dict(list(self._derived.items())[-KEPT:]))
 
 
+def _derived_path(path: Path) -> Path:
+    return path.with_suffix(".derived.json")
+
+
+def _read(path: Path | None, part: str) -> dict[str, Any]:
+    """One of the parts, empty when it is not there, cannot be read, or is of another version of the tool."""
+    try:
+        if path is None or not path.is_file():  # reading a pipe would wait for somebody to write it
+            return {}
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return dict(data[part]) if data["tool"] == _tool_stamp() else {}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+
+
+def _write(path: Path, part: str, content: dict[str, Any]) -> None:
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    payload = {"tool": _tool_stamp(), part: content}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(payload, separators=(",", ":"), check_circular=False), encoding="ascii")
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+
+
+@cache
 def _tool_stamp() -> str:
     """Identity of the code that makes the facts: a cache of another version of it is not used."""
     package = Path(__file__).resolve().parents[1]

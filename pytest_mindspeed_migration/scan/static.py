@@ -42,7 +42,11 @@ def scan(
     """
     found = found or discover(repo)
     facts = StaticFacts(
-        repo=repo_facts(repo), targets=found.targets, configs=found.configs, scripts=found.scripts, docs=found.docs
+        repo=repo_facts(repo),
+        targets=found.targets,
+        configs=found.configs,
+        scripts=dict(found.scripts),  # more of them are added; what was found is kept for the next run
+        docs=dict(found.docs),
     )
     project = project or Project(repo, facts.repo.package, cache)
     facts.files = project.files

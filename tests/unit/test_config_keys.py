@@ -449,13 +449,14 @@ def test_a_second_scan_takes_unchanged_files_from_the_cache(tmp_path: Path, monk
     (tmp_path / "examples" / "old.sh").write_text("torchrun pretrain.py examples/old.yaml\n", encoding="utf-8")
     cache = tmp_path / "migration-report" / "scan.json"
     first = scan(tmp_path, None, ScanCache(cache))
-    kept = cache.read_bytes()
+    derived = cache.with_suffix(".derived.json")
+    kept = cache.read_bytes(), derived.read_bytes()
     with monkeypatch.context() as patch:
         for name in ("follow_configuration", "framework_files.discover_framework_files"):
             patch.setattr(f"pytest_mindspeed_migration.scan.{name if '.' in name else 'static.' + name}", None)
         again = scan(tmp_path, None, ScanCache(cache))
     assert again == first
-    assert cache.read_bytes() == kept
+    assert (cache.read_bytes(), derived.read_bytes()) == kept
     plugin = tmp_path / "mindspeed_mm/fsdp/models/toy/modeling_toy.py"
     plugin.write_text(plugin.read_text(encoding="utf-8").replace("width", "breadth_"), encoding="utf-8")
     changed = scan(tmp_path, None, ScanCache(cache))
@@ -466,7 +467,8 @@ def test_a_second_scan_takes_unchanged_files_from_the_cache(tmp_path: Path, monk
 def test_a_damaged_cache_is_not_used(tmp_path: Path, text: str) -> None:
     facts = facts_of(tmp_path)
     cache = tmp_path / "scan.json"
-    cache.write_text(text, encoding="utf-8")
+    for path in (cache, cache.with_suffix(".derived.json")):
+        path.write_text(text, encoding="utf-8")
     assert scan(tmp_path, None, ScanCache(cache)) == facts
 
 
