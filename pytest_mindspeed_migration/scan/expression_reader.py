@@ -111,6 +111,9 @@ class ExpressionReader(Reading):
             self._receiver_call(callee, last, node, state)
         if may_be_effect(callee, last):
             self._effect("call", line, callee, node)
+        if callee in self._plain_builtins and not double_star:
+            self._builtins_called.add(callee)
+            return
         kinds: list[Any] = [type(argument) for argument in arguments]
         stars = kinds.count(ast.Starred)
         call = CallFacts(

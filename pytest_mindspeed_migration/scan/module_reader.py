@@ -27,7 +27,19 @@ IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseExcepti
 
 
 class ModuleReader(ExpressionReader):
-    """Walks one parsed file. `read()` returns its facts; an instance serves one file."""
+    """Walks one parsed file. `read()` returns its facts; an instance serves one file.
+
+    Calls of builtins (a quarter of all) are left out, unless `builtin_calls`: nothing is judged about them. A file that
+    gives such a name another meaning (`binds_builtins`) has to be read with them.
+    """
+
+    def binds_builtins(self) -> bool:
+        """Whether a builtin that is called somewhere may mean something else there; to be asked after `read()`."""
+        facts = self.facts
+        names = [item.qualname for item in facts.functions] + [item.qualname for item in facts.classes]
+        defined = {name.rpartition(".")[2] for name in names}
+        imported = {item.bound for item in facts.imports}
+        return "*" in imported or not self._builtins_called.isdisjoint({*defined, *imported, *facts.names})
 
     def read(self, tree: ast.Module) -> ModuleFacts:
         """Read the whole module."""

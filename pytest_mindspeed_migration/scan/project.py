@@ -194,7 +194,9 @@ def read_module(full: Path, path: str) -> ModuleFacts:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source, filename=path)
-        return ModuleReader(path, name, is_package).read(tree)
+        reader = ModuleReader(path, name, is_package)
+        facts = reader.read(tree)
+        return ModuleReader(path, name, is_package, builtin_calls=True).read(tree) if reader.binds_builtins() else facts
     except SyntaxError as error:
         return _unreadable(path, error.msg or "invalid syntax", error.lineno or 1)
     except (ValueError, RecursionError, MemoryError) as error:

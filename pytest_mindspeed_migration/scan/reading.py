@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
 from ..facts.source import CallFacts, ClassFacts, FunctionFacts, ImportFacts, ModuleFacts
 from .children import LocalModules
 from .effects import effect_of
 from .expressions import source_text
 from .notes import FunctionNotes
+
+_BUILTINS = frozenset(dir(builtins))
+_NONE = frozenset[str]()
 
 
 class FunctionState:
@@ -30,8 +34,10 @@ class FunctionState:
 class Reading:
     """Base of the reader: the position in the file and the facts collected, without any walking."""
 
-    def __init__(self, path: str, name: str, is_package: bool) -> None:
+    def __init__(self, path: str, name: str, is_package: bool, builtin_calls: bool = False) -> None:
         self.facts = ModuleFacts(path=path, name=name, is_package=is_package)
+        self._plain_builtins = _NONE if builtin_calls else _BUILTINS
+        self._builtins_called: set[str] = set()  # and not kept
         self._scope: list[str] = []
         self._scope_name = ""  # of the innermost class or function, with those around it
         self._class: ClassFacts | None = None
