@@ -83,7 +83,7 @@ def load(options: Options, manifests: Manifests, cache: Path | None, lenient: bo
         project = Project(repo, cache=kept)
         whole = ALL in names or FRAMEWORK in names
         ahead = Ahead(project) if whole else None
-        search = tree.Search(repo, kept, ahead=not whole)
+        search = tree.Search(project, ahead=not whole)
         try:
             if search.helped:
                 project.read([static.ENTRY] if static.ENTRY in project.files else [], wait=False)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ..helper import Helper
-from .framework_files import FrameworkFiles, framework_key, read_framework_files
+from .framework_files import FrameworkFiles, read_framework_files
 from .names import undefined_names
 from .project import Project, read_module
 from .repo_paths import same_answers
@@ -27,7 +27,7 @@ class Ahead:
         self._project = project
         paths = project.below(project.core)
         self._fresh = {path: stamp for path in paths if (stamp := project.stamp_of_changed(path))}
-        self._reads_framework = not project.cache.holds(FrameworkFiles, framework_key(project))
+        self._reads_framework = not project.cache.holds(FrameworkFiles, project.key)
         sizes = {path: size for path, (_, size) in self._fresh.items()}
         self._theirs = _share(sizes)
         self._mine = self._fresh.keys() - self._theirs

@@ -11,7 +11,7 @@ from ..facts.source import ModuleFacts
 from .other_stack import other_configs, spreading_modules
 from .project import Project
 from .repo_paths import questions, same_answers
-from .stamps import outside, tree_key
+from .stamps import outside
 from .targets import discover_framework_files
 
 if TYPE_CHECKING:
@@ -44,12 +44,7 @@ def framework_files(project: Project, scripts: dict[str, ScriptFacts], ahead: Ah
     def holds(found: FrameworkFiles) -> bool:
         return same_answers(project.repo, found.asked)
 
-    return project.cache.derived(FrameworkFiles, framework_key(project), read, holds)
-
-
-def framework_key(project: Project) -> str:
-    """What they are kept under."""
-    return tree_key(project.repo, project.package) if project.cache.kept else ""
+    return project.cache.derived(FrameworkFiles, project.key, read, holds)
 
 
 def read_framework_files(project: Project, scripts: dict[str, ScriptFacts]) -> FrameworkFiles:

@@ -7,6 +7,7 @@ import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 
 from ..facts.flow import FlowFacts
@@ -15,6 +16,7 @@ from .cache import ScanCache
 from .module_reader import ModuleReader
 from .names import undefined_names
 from .repo_paths import files_below
+from .stamps import tree_key
 from .text import TextProblem, read_bytes
 
 MAX_BYTES = 400_000
@@ -39,6 +41,11 @@ class Project:
         self._pool = ThreadPoolExecutor(max_workers=1)
         self._answers: list[Future[dict[str, list[NameFacts]]]] = []
         self._named: set[str] = set()  # files whose undefined names are known
+
+    @cached_property
+    def key(self) -> str:
+        """What results are kept under that follow from all files; "" where nothing is kept."""
+        return tree_key(self.repo, self.package) if self.cache.kept else ""
 
     def read(self, paths: Iterable[str], wait: bool = True) -> None:
         """Read these files and what they import, however indirectly, inside the FSDP2 package.

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from ..helper import Helper
-from .cache import ScanCache
+from .project import Project
 from .repo_paths import questions, same_answers
-from .stamps import PACKAGE, outside, tree_key
+from .stamps import outside
 from .targets import Discovery, discover
 
 
 class Search:
     """The search for the targets of a repo: in the cache when nothing in the repo has changed, else anew."""
 
-    def __init__(self, repo: Path, cache: ScanCache, ahead: bool = False) -> None:
+    def __init__(self, project: Project, ahead: bool = False) -> None:
         """Start it.
 
         Args:
-            repo: the checkout.
-            cache: what earlier runs have found.
+            project: the checkout, with what earlier runs have found.
             ahead: whether a helper begins now, because there is something else to do before `result`.
         """
-        self._repo, self._cache = repo, cache
-        self._key = tree_key(repo, PACKAGE) if cache.kept else ""
-        self._helper = Helper(self._find, alone=not ahead or cache.holds(Discovery, self._key))
+        self._repo, self._cache, self._key = project.repo, project.cache, project.key
+        self._helper = Helper(self._find, alone=not ahead or self._cache.holds(Discovery, self._key))
 
     @property
     def helped(self) -> bool:
