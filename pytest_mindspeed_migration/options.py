@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,12 @@ _CHOICES = {"level": ("auto", "static", "cpu", "npu"), "lang": ("en", "zh"), "de
 # name, metavar (None: a switch), has an ini key, help
 _OPTIONS: tuple[tuple[str, str | None, bool, str], ...] = (
     ("target", "NAME[,NAME...]|all", True, "judge these migration targets; a name is a folder, a config or a model_id"),
-    ("repo", "PATH|demo", True, "the MindSpeed-MM checkout (default: the rootdir, if it holds mindspeed_mm/fsdp)"),
+    (
+        "repo",
+        "PATH|demo",
+        True,
+        "the MindSpeed-MM checkout (default: the rootdir, if it is one, or the manifest's)",
+    ),
     ("level", "|".join(_CHOICES["level"]), True, "how far to go; auto (default) is as far as this machine allows"),
     ("manifest", "FILE", True, "migration.yaml, the standard input of a migration; once for each of several"),
     ("model-path", "PATH", True, "checkpoint of the model; overrides runtime_assets.model_path of the manifest"),
@@ -158,13 +164,14 @@ def read(config: pytest.Config) -> Options:
         raise UsageProblem("usage.target_empty")
     repo = values.given("repo")
     demo = repo == "demo"
+    manifests = values.files("manifest")
     return Options(
         targets=names,
-        repo=None if demo else values.path("repo") or _repo_around(config),
+        repo=None if demo else values.path("repo") or _repo_around(config) or _repo_of(manifests),
         repo_typed=repo,
         demo=demo,
         level=level,
-        manifests=values.files("manifest"),
+        manifests=manifests,
         assets={
             key: str(path)
             for key in ("model_path", "dataset_path", "image_root")
@@ -300,3 +307,19 @@ def did_you_mean(name: str | None) -> str:
 def _repo_around(config: pytest.Config) -> Path | None:
     root = Path(config.rootpath)
     return root if os.path.isdir(root / "mindspeed_mm" / "fsdp") else None
+
+
+def _repo_of(manifests: Sequence[Path]) -> Path | None:
+    """The checkout that a manifest names: those of one run name the same, or none.
+
+    Raises:
+        UsageProblem: see `load_manifest`.
+    """
+    from .manifest import load_manifest
+
+    for path in manifests:
+        named = load_manifest(path).get("target_repo_path")
+        if isinstance(named, str):
+            repo = path.parent / os.path.expanduser(named)
+            return repo if os.path.isdir(repo / "mindspeed_mm") else None
+    return None

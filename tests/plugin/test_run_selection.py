@@ -7,6 +7,8 @@ import sys
 import pytest
 from plugin_project import Project
 
+from pytest_mindspeed_migration.demo import demo_repo
+
 OWN = "def test_own():\n    pass\n"
 
 
@@ -200,3 +202,17 @@ def test_a_folder_of_configs_replaces_those_of_an_export(project: Project) -> No
     assert project.run("--migrate-target=alpha").ret == 1
     assert project.run("--migrate-target=alpha", "--migrate-repo=other").ret == 0
     assert project.evidence("alpha")["target"]["model_id"] == "a"
+
+
+def test_the_checkout_may_be_named_by_the_manifest_alone(pytester: pytest.Pytester) -> None:
+    place = pytester.path / "there"
+    place.mkdir()
+    manifest = place / "migration.yaml"
+    manifest.write_text(f"target_repo_path: {demo_repo()}\nmodel_identity: {{name: internvl3_5}}\n", encoding="utf-8")
+    result = pytester.runpytest_subprocess("--migrate-manifest=there/migration.yaml", "--migrate-level=static")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"*{demo_repo()}*"])
+    manifest.write_text("target_repo_path: nowhere\nmodel_identity: {name: internvl3_5}\n", encoding="utf-8")
+    result = pytester.runpytest_subprocess("--migrate-manifest=there/migration.yaml", "--migrate-level=static")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: no MindSpeed-MM checkout*"])
