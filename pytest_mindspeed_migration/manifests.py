@@ -41,6 +41,18 @@ class Manifest:
         name = (self.data.get("model_identity") or {}).get("name")
         return str(name) if name else None
 
+    @property
+    def repo(self) -> str | None:
+        """The checkout it is for, without symbolic links."""
+        repo = self.data.get("target_repo_path")
+        if not isinstance(repo, str) or self.folder is None:
+            return None
+        return os.path.realpath(self.folder / os.path.expanduser(repo))
+
+    def is_for_other_than(self, repo: Path) -> bool:
+        """Whether it names another checkout, which is there."""
+        return self.repo is not None and os.path.isdir(self.repo) and self.repo != os.path.realpath(repo)
+
 
 @dataclass(frozen=True)
 class Manifests:
@@ -120,10 +132,9 @@ def _with_assets(data: dict[str, Any], assets: dict[str, str]) -> dict[str, Any]
 def _for_one_repo(given: list[Manifest]) -> None:
     first: tuple[str, Manifest] | None = None
     for one in given:
-        repo = one.data.get("target_repo_path")
-        if not isinstance(repo, str) or one.folder is None:
+        place = one.repo
+        if place is None:
             continue
-        place = os.path.realpath(one.folder / os.path.expanduser(repo))
         if first is None:
             first = place, one
         elif first[0] != place:

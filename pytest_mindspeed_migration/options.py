@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -310,15 +311,13 @@ def _repo_around(config: pytest.Config) -> Path | None:
 
 
 def _repo_of(manifests: Sequence[Path]) -> Path | None:
-    """The checkout that a manifest names: those of one run name the same, or none.
-
-    Raises:
-        UsageProblem: see `load_manifest`.
-    """
+    """The checkout that a manifest names: those of one run name the same, or none."""
     from .manifest import load_manifest
 
     for path in manifests:
-        named = load_manifest(path).get("target_repo_path")
+        named = None
+        with suppress(UsageProblem):  # said once something is to be judged
+            named = load_manifest(path).get("target_repo_path")
         if isinstance(named, str):
             repo = path.parent / os.path.expanduser(named)
             return repo if os.path.isdir(repo / "mindspeed_mm") else None

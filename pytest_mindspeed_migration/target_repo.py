@@ -200,7 +200,9 @@ def _announce(known: list[TargetFacts], name: str, manifest: str) -> list[Target
 
     try:
         found = targets.match(name, known)
-    except UsageProblem:
+    except UsageProblem as problem:
+        if problem.key == "usage.target_ambiguous":
+            raise
         return [*known, TargetFacts(name=name, config=None, manifest=manifest)]
     if found.manifest is not None:
         raise UsageProblem("usage.manifests_same_target", name=found.name, first=found.manifest, second=manifest)
@@ -221,9 +223,16 @@ def manifests_of(options: Options) -> Manifests:
     """The manifests of a run, with the paths of the command line on top.
 
     Raises:
-        UsageProblem: see `read_manifests`.
+        UsageProblem: see `read_manifests`; when the checkout that is judged because pytest was started in it is not
+            the one they are for.
     """
-    return read_manifests(options.manifests, options.assets, repo_path(options) if options.manifests else None)
+    repo = repo_path(options) if options.manifests else None
+    found = read_manifests(options.manifests, options.assets, repo)
+    for one in found.given:
+        if repo is not None and options.repo_typed is None and one.is_for_other_than(repo):
+            named = str(one.data["target_repo_path"])
+            raise UsageProblem("usage.manifest_repo", manifest=one.shown, named=named, repo=str(repo))
+    return found
 
 
 def export(facts: StaticFacts, path: Path) -> None:

@@ -25,6 +25,10 @@ class NothingToJudge(Exception):  # noqa: N818  (no error: the contract is not r
         self.values = values
 
 
+class NothingAtAll(NothingToJudge):
+    """A check cannot do its part, and without it no other check may call the contract passed."""
+
+
 class Blocked(Exception):  # noqa: N818  (no error: the contract is blocked, and says by what)
     """What a check needs to see comes after something that failed and that other contracts judge.
 
@@ -105,18 +109,24 @@ def judge(contract: str, view: TargetView, level: str = "static") -> list[Findin
     """Run all checks of one contract on one target at one level, errors first, each place once.
 
     Raises:
-        NothingToJudge: when none of the checks had anything to judge: nothing may be called passed then.
+        NothingToJudge: when none of the checks had anything to judge, or one could not do its part: nothing may be
+            called passed then.
         Blocked: when something they look at comes after a failure that another contract judges.
     """
     found: dict[str, Finding] = {}
     idle: list[NothingToJudge] = []
+    at_all: NothingAtAll | None = None
     checks = checks_of(contract, level)
     for function in checks:
         try:
             for finding in function(view):
                 found.setdefault(repr(finding), finding)
+        except NothingAtAll as reason:
+            at_all = reason
         except NothingToJudge as reason:
             idle.append(reason)
+    if at_all is not None and not any(finding.fails for finding in found.values()):
+        raise at_all
     if idle and len(idle) == len(checks):
         raise idle[0]
     return sorted(found.values(), key=lambda f: (f.severity != "error", f.path or "", f.line or 0))

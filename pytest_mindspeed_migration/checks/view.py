@@ -72,10 +72,12 @@ class TargetView:
     def absent_model_folder(self) -> str | None:
         """The model folder that manifest, command line or config name, when it is not on this machine."""
         given = ((self.manifest or {}).get("runtime_assets") or {}).get("model_path")
-        written = given or (self.config.string(MODEL_KEY) if self.config else None)
-        place = "manifest:runtime_assets.model_path" if given else f"config:{self.target.config}:{MODEL_KEY}"
-        asset = self.facts.assets.get(place)  # of a name on a hub, nothing is looked up
-        return written if isinstance(written, str) and (asset is None or not asset.exists) else None
+        if isinstance(given, str):
+            asset = self.manifest_asset("runtime_assets.model_path")
+            return given if asset is not None and not asset.exists else None
+        written = self.config.string(MODEL_KEY) if self.config else None
+        asset = self.facts.assets.get(f"config:{self.target.config}:{MODEL_KEY}")
+        return written if asset is None or not asset.exists else None  # of a name on a hub, nothing is looked up
 
     @property
     def scripts(self) -> list[ScriptFacts]:

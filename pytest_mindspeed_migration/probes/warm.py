@@ -18,7 +18,7 @@ from typing import IO, Any
 RUNNER = Path(__file__).parent / "inside" / "run_probe.py"
 _START_SECONDS = 30
 _STOP_SECONDS = 5
-_LONGEST_FOLDER = 90  # the path of a Unix socket may have 103 bytes
+_LONGEST_FOLDER = 85  # the path of a Unix socket may have 103 bytes, 18 of which are its name
 _SHORT_FOLDER = "/tmp"
 _FRAME = re.compile(r'^ +File "([^"]+)", line (\d+)', re.MULTILINE)
 

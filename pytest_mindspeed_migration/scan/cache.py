@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -120,7 +121,7 @@ def _write(path: Path, part: str, content: dict[str, Any]) -> None:
 
 @cache
 def _tool_stamp() -> str:
-    """Identity of the code that makes the facts: a cache of another version of it is not used."""
+    """Identity of what makes the facts, this code and Python: a cache of another version is not used."""
     package = Path(__file__).resolve().parents[1]
     stats = [
         (entry.name, entry.stat().st_size, entry.stat().st_mtime_ns)
@@ -128,4 +129,5 @@ def _tool_stamp() -> str:
         for entry in sorted(os.scandir(package / folder), key=lambda item: item.name)
         if entry.name.endswith(".py")
     ]
-    return hashlib.sha256(json.dumps(stats).encode()).hexdigest()
+    python = list(sys.version_info[:2])  # what one version of Python reads, another may not
+    return hashlib.sha256(json.dumps([python, stats]).encode()).hexdigest()

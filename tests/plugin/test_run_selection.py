@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 import pytest
@@ -212,7 +213,18 @@ def test_the_checkout_may_be_named_by_the_manifest_alone(pytester: pytest.Pytest
     result = pytester.runpytest_subprocess("--migrate-manifest=there/migration.yaml", "--migrate-level=static")
     assert result.ret == 0
     result.stdout.fnmatch_lines([f"*{demo_repo()}*"])
+    (pytester.path / "mindspeed_mm" / "fsdp").mkdir(parents=True)
+    result = pytester.runpytest_subprocess("--migrate-manifest=there/migration.yaml", "--migrate-level=static")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *migration.yaml is for the checkout *--migrate-repo=PATH"])
+    shutil.rmtree(pytester.path / "mindspeed_mm")
     manifest.write_text("target_repo_path: nowhere\nmodel_identity: {name: internvl3_5}\n", encoding="utf-8")
     result = pytester.runpytest_subprocess("--migrate-manifest=there/migration.yaml", "--migrate-level=static")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: no MindSpeed-MM checkout*"])
+
+
+def test_a_manifest_nobody_asks_for_is_not_read(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nmigrate_manifest = gone.yaml\n")
+    pytester.makepyfile("def test_own(): pass")
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)

@@ -150,3 +150,16 @@ def test_checks_of_files_are_where_a_static_run_looks_for_them() -> None:
     found = {function.__module__ for functions in registry._CHECKS["static"].values() for function in functions}
     assert found
     assert found <= set(areas.load("static"))
+
+
+def test_a_check_that_cannot_do_its_part_keeps_the_others_from_calling_the_contract_passed(
+    checks: dict[str, list[Check]],
+) -> None:
+    def part(view: TargetView) -> list[Finding]:
+        raise registry.NothingAtAll("preflight.no_assets")
+
+    checks["preflight.assets"] = [part, lambda view: []]
+    verdict = _judge(_view({})).verdict("preflight.assets")
+    assert (verdict.status, verdict.reason and verdict.reason.key) == ("not_run", "preflight.no_assets")
+    checks["preflight.assets"] = [part, lambda view: [Finding("names.undefined", {"name": "x"}, "a.py", 1)]]
+    assert _judge(_view({})).verdict("preflight.assets").status == "failed"

@@ -86,6 +86,24 @@ def test_what_runs_code_of_the_model_folder_is_not_shared(folder: str, tmp_path:
     _tokenizer().from_pretrained(folder, trust_remote_code="runs code")
     _tokenizer().from_pretrained(folder, kept=object())  # nor what cannot be written down
     assert not os.path.exists(word)
-    _tokenizer().from_pretrained(folder, trust_remote_code=True)
+    _tokenizer().from_pretrained(folder, trust_remote_code=True)  # its code may have been imported before
+    assert not os.path.exists(word)
+    _tokenizer().from_pretrained(folder, trust_remote_code=False)
     (line,) = word.read_text().splitlines()
-    assert json.loads(line)["options"] == {"trust_remote_code": True}
+    assert json.loads(line)["options"] == {"trust_remote_code": False}
+
+
+def test_a_folder_that_changes_while_it_is_loaded_is_loaded_all_the_same(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    word = tmp_path / "word"
+    loaded_once.leave_word(str(word))
+    load = Loader.from_pretrained.__func__  # type: ignore[attr-defined]
+
+    def with_cache(cls: type, *arguments: Any, **options: Any) -> Any:
+        (tmp_path / FOLDER / "vocab.cache").write_text("made by the loader")
+        return load(cls, *arguments, **options)
+
+    monkeypatch.setitem(loaded_once._originals, "AutoTokenizer", lambda *a, **o: with_cache(Loader, *a, **o))
+    assert _tokenizer().from_pretrained(folder) is not None
+    assert not os.path.exists(word)  # the next target's folder is another one

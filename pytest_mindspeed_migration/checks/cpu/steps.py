@@ -6,7 +6,7 @@ from typing import Any
 
 from ...facts.runtime import ProbeFacts, Raised, StepFacts
 from ...findings import Finding
-from ..registry import Blocked, NothingToJudge
+from ..registry import Blocked, NothingAtAll
 from ..view import TargetView
 
 OWNER = {
@@ -66,7 +66,7 @@ def need_folder(view: TargetView, error: Raised | None) -> None:
     path = view.absent_model_folder
     texts = [] if error is None else [error.message, *(str(one.get("message")) for one in error.chain)]
     if path is not None and any(path.removeprefix("./") in text for text in texts):
-        raise NothingToJudge("cpu.no_model_folder", path=path)
+        raise NothingAtAll("cpu.no_model_folder", path=path)
 
 
 def failure(view: TargetView, probe: str, step: StepFacts, what: str) -> list[Finding]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from typing import Any
 
 from .model.folder import stamp
@@ -55,7 +54,8 @@ def load_ahead(request: dict[str, Any]) -> None:
         if _key(call["name"], call["arguments"], call["options"]) not in _loaded:
             load_once()
             try:
-                _load(call["name"], tuple(call["arguments"]), call["options"])
+                key = _key(call["name"], call["arguments"], call["options"])
+                _loaded[key] = _originals[call["name"]](*call["arguments"], **call["options"])
                 _ahead.append(call["name"])
             except Exception:  # the probe that asks for it will say so
                 continue
@@ -73,19 +73,13 @@ def _remembering(name: str) -> Any:
     def from_pretrained(*arguments: Any, **options: Any) -> Any:
         key = _key(name, arguments, options)
         if key not in _loaded:
-            remote = _remote_modules()
-            found = _load(name, arguments, options)
-            if _place is not None and remote == _remote_modules() and not type(found).__module__.startswith(_REMOTE):
+            _loaded[key] = found = _originals[name](*arguments, **options)
+            remote = options.get("trust_remote_code") or type(found).__module__.startswith(_REMOTE)
+            if _place is not None and not remote and key == _key(name, arguments, options):  # the folder is as it was
                 _say(name, arguments, options)
         return _loaded[key]
 
     return from_pretrained
-
-
-def _load(name: str, arguments: Any, options: dict[str, Any]) -> Any:
-    found = _originals[name](*arguments, **options)
-    _loaded[_key(name, arguments, options)] = found
-    return found
 
 
 def _say(name: str, arguments: Any, options: dict[str, Any]) -> None:
@@ -104,7 +98,3 @@ def _key(name: str, arguments: Any, options: dict[str, Any]) -> str:
     """The call, and what the folder it names holds now."""
     folder = arguments[0] if arguments else options.get("pretrained_model_name_or_path")
     return f"{name} {tuple(arguments)!r} {sorted(options.items())!r} {stamp(folder)!r}"
-
-
-def _remote_modules() -> set[str]:
-    return {name for name in sys.modules if name.startswith(_REMOTE)}

@@ -73,6 +73,26 @@ def arguments_read() -> Iterator[list[str]]:
             read.append("member")
             return super().__contains__(item)
 
+        def __getattribute__(self, name: str) -> Any:
+            read.append(name)  # `copy`, `index` and the like
+            return super().__getattribute__(name)
+
+        def __eq__(self, other: object) -> bool:
+            read.append("equal")
+            return super().__eq__(other)
+
+        def __add__(self, other: Any) -> Any:
+            read.append("sum")
+            return super().__add__(other)
+
+        def __reversed__(self) -> Iterator[Any]:
+            read.append("all")
+            return super().__reversed__()
+
+        def __repr__(self) -> str:
+            read.append("text")
+            return super().__repr__()
+
     sys.argv = Noted(before)
     read.clear()
     try:

@@ -17,7 +17,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from .boot import boot
@@ -28,6 +28,7 @@ from .probes import run
 from .probes.plugins import import_known
 
 _END_SECONDS = 3
+_MOST_PREPARED = 12  # interpreters with plugins imported: each takes about 100 MB of its own
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -78,7 +79,7 @@ class _Server:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._selector.register(self._wakeup, selectors.EVENT_READ)
-        signal.signal(signal.SIGTERM, lambda *_: _end(self._children))
+        signal.signal(signal.SIGTERM, lambda *_: _end(self._children, list(self._prepared.values())))
         while True:
             for key, _ in self._selector.select():
                 if key.fileobj is self._listener:
@@ -113,9 +114,13 @@ class _Server:
             self._in_child(lambda: _answer(request, connection))
 
     def _prepare(self, wanted: dict[str, Any]) -> None:
-        if wanted["key"] in self._prepared or wanted["key"] in self._refused:
+        if wanted["key"] in self._prepared or wanted["key"] in self._refused or len(self._prepared) == _MOST_PREPARED:
             return
-        listener = _listen(wanted["address"])
+        try:
+            listener = _listen(wanted["address"])
+        except OSError:  # no such socket can be made: its probes import the plugins themselves
+            self._refused.add(wanted["key"])
+            return
         child = os.fork()
         if not child:
             self._in_child(lambda: _serve_prepared(wanted, listener))
@@ -209,8 +214,13 @@ def _print_to(path: str) -> None:
     os.close(log)
 
 
-def _end(running: dict[int, socket.socket]) -> None:
-    """End this process and all that its probes started: what a killed process leaves behind becomes our child."""
+def _end(running: Iterable[int], prepared: Iterable[int]) -> None:
+    """End this process and all that its probes started: what a killed process leaves behind becomes our child.
+
+    Where it does not (outside Linux), the interpreters with plugins imported end what is theirs.
+    """
+    for leader in prepared:
+        _kill(os.kill, leader, signal.SIGTERM)
     for leader in running:
         _kill(os.killpg, leader)
     give_up = time.monotonic() + _END_SECONDS
@@ -225,9 +235,9 @@ def _end(running: dict[int, socket.socket]) -> None:
     os._exit(0)
 
 
-def _kill(how: Callable[[int, int], None], pid: int) -> None:
+def _kill(how: Callable[[int, int], None], pid: int, by: int = signal.SIGKILL) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        how(pid, signal.SIGKILL)
+        how(pid, by)
 
 
 def _own_orphans() -> list[int]:
