@@ -185,3 +185,11 @@ def test_configs_laid_over_an_export_replace_and_add_targets(tmp_path: Path) -> 
     references = {one.path: one.exists for one in merged.scripts["examples/alpha/run.sh"].references}
     assert references["mindspeed_mm/fsdp/train/trainer.py"] is not False
     assert json.loads(json.dumps(merged.files)) == facts.files
+
+
+def test_a_manifest_whose_name_several_targets_answer_to_is_refused() -> None:
+    known = [TargetFacts(name, f"examples/vlm/{name}.yaml", folder="examples/vlm") for name in ("vlm_4b", "vlm_9b")]
+    manifests = Manifests([Manifest({"model_identity": {"name": "vlm"}}, "/m/migration.yaml", "migration.yaml")])
+    with pytest.raises(UsageProblem) as problem:
+        select(known, ("all",), manifests, options=None)  # type: ignore[arg-type]
+    assert problem.value.key == "usage.target_ambiguous"
