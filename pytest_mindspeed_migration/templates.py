@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jinja2
+from jinja2.bccache import Bucket
 
+from .compiled import FOLDER, may_write
 from .messages import shown
 from .resources import resource_dir
+
+
+class _Compiled(jinja2.FileSystemBytecodeCache):
+    """Keeps compiled templates; of another version of Jinja, or of this module, none is used."""
+
+    def __init__(self) -> None:
+        changed = Path(__file__).stat().st_mtime_ns
+        super().__init__(str(FOLDER), f"template-{jinja2.__version__}-{changed:x}-%s.cache")
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if may_write():
+            with suppress(OSError):
+                super().dump_bytecode(bucket)
 
 
 @cache
@@ -22,6 +39,7 @@ def environment(*folders: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=_Compiled(),
         autoescape=False,  # Python and Markdown, not HTML: the filters below quote
     )
     env.filters.update(literal=literal, code=code, cell=cell)
