@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..analysis.conditions import dotted_text
 from ..facts.source import Signature
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -72,9 +73,9 @@ _OPERATORS = {
 def _plain_text(node: ast.expr) -> str | None:
     """The text of names, subscripts of them, tests of one of them and `x | y`; None for anything else."""
     if isinstance(node, (ast.Name, ast.Attribute)):
-        return _chain_text(node)
+        return dotted_text(node)
     if isinstance(node, ast.Subscript):
-        value = _chain_text(node.value)
+        value = dotted_text(node.value)
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         texts = [text for text in map(_operand_text, items) if text is not None]
         if value is None or len(texts) < len(items) or (isinstance(node.slice, ast.Tuple) and len(items) < 2):
@@ -85,7 +86,7 @@ def _plain_text(node: ast.expr) -> str | None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) and not isinstance(node.left, ast.BinOp):
         return _joined(node.left, "|", node.right)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        operand = _chain_text(node.operand)
+        operand = dotted_text(node.operand)
         return None if operand is None else f"not {operand}"
     return None
 
@@ -101,18 +102,6 @@ def _operand_text(node: ast.expr) -> str | None:
         plain = node.value is None or (isinstance(node.value, (bool, int, str)) and node.kind is None)
         return repr(node.value) if plain else None
     return _plain_text(node) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else None
-
-
-def _chain_text(node: ast.expr) -> str | None:
-    """`a.b.c`, and nothing but names."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    parts.append(node.id)
-    return ".".join(reversed(parts))
 
 
 def constant(node: ast.AST | None) -> tuple[bool, Any]:
