@@ -50,55 +50,36 @@ def import_plugins(entries: list[str], import_plugin: Any, repo: str) -> list[di
     return done
 
 
+_READS = (
+    "__getitem__", "__iter__", "__len__", "__contains__", "__eq__", "__add__", "__reversed__", "__repr__",
+    "__getattribute__",
+)  # fmt: skip
+"""What reads a list; the last is asked for `copy`, `index` and the like."""
+
+
+def _noting(name: str, read: list[str]) -> Any:
+    """The method of a list by that name, which notes that it was called."""
+    method = getattr(list, name)
+
+    def noting(*arguments: Any) -> Any:
+        read.append(name)
+        return method(*arguments)
+
+    return noting
+
+
 @contextmanager
 def arguments_read() -> Iterator[list[str]]:
     """Note whether code reads `sys.argv` while it holds: what it imports may depend on the config then."""
     read: list[str] = []
     before = sys.argv
-
-    class Noted(list):  # type: ignore[type-arg]
-        def __getitem__(self, index: Any) -> Any:
-            read.append("item")
-            return super().__getitem__(index)
-
-        def __iter__(self) -> Iterator[Any]:
-            read.append("all")
-            return super().__iter__()
-
-        def __len__(self) -> int:
-            read.append("length")
-            return super().__len__()
-
-        def __contains__(self, item: Any) -> bool:
-            read.append("member")
-            return super().__contains__(item)
-
-        def __getattribute__(self, name: str) -> Any:
-            read.append(name)  # `copy`, `index` and the like
-            return super().__getattribute__(name)
-
-        def __eq__(self, other: object) -> bool:
-            read.append("equal")
-            return super().__eq__(other)
-
-        def __add__(self, other: Any) -> Any:
-            read.append("sum")
-            return super().__add__(other)
-
-        def __reversed__(self) -> Iterator[Any]:
-            read.append("all")
-            return super().__reversed__()
-
-        def __repr__(self) -> str:
-            read.append("text")
-            return super().__repr__()
-
-    sys.argv = Noted(before)
+    noted: Any = type("Noted", (list,), {name: _noting(name, read) for name in _READS})
+    sys.argv = noted(before)
     read.clear()
     try:
         yield read
     finally:
-        if isinstance(sys.argv, Noted):
+        if type(sys.argv) is noted:
             sys.argv = before
         else:
             read.append("replaced")
