@@ -189,9 +189,9 @@ class Controller(Session):
             self._problem = text("session.cannot_write", {"path": str(self.out), "error": str(error)}, "en")
 
     def pytest_runtest_logfinish(self) -> None:
-        """Publish a target when its contracts are judged: this process would wait for the helper in that time."""
+        """Publish a target when its contracts are judged: this process would wait for the next one in that time."""
         name, self._reported = self._reported, None
-        if self._ahead is None or name is None or len(self._collector.records(name)) < len(self._contracts_of(name)):
+        if name is None or not self._collected[name] or len(self._collector.records(name)) < self._collected[name]:
             return
         with self._telling_of_errors():
             self._publication.target(next(one for one in self.targets if one.name == name), self._complete(name))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .evidence.collector import Stored
     from .facts.static import StaticFacts
     from .memory import Memory
+    from .probes.ahead import ProbesAhead
     from .probes.run import ProbeRun, TargetProbes
 
 KEY = pytest.StashKey["Session"]()
@@ -95,7 +96,9 @@ class Session:
         self._facts_file: Path | None = None
         self._judges: dict[str, Judge] = {}
         self._probe_run: ProbeRun | None = None
-        self._whole: frozenset[str] = frozenset()
+        self._probes_ahead: ProbesAhead | None = None
+        self._whole: tuple[str, ...] = ()
+        self._collected: Counter[str] = Counter()  # tests of this process, by target
         self._by_path: dict[Path, SuiteFile] = {}
         self._modules: dict[Path, pytest.Module] = {}
 
@@ -149,16 +152,23 @@ class Session:
     def judge(self, target: str) -> Judge:
         """The judge of a target; KeyError when this run has no such target."""
         if target not in self._judges:
-            facts = {one.name: one for one in self.targets}[target]
+            facts = self._target(target)
             self._judges[target] = Judge(self.catalogue, self.view(facts), self.options.levels, self._probes(facts))
         return self._judges[target]
+
+    def _target(self, name: str) -> TargetFacts:
+        return {one.name: one for one in self.targets}[name]
 
     def _probes(self, target: TargetFacts) -> TargetProbes | None:
         if self._probe_run is None or target.name == FRAMEWORK:
             return None
+        from .probes.ahead import ProbesAhead
         from .probes.run import TargetProbes
 
-        return TargetProbes(self._probe_run, ahead=target.name in self._whole)
+        if self._probes_ahead is None:
+            whole = [self._target(name) for name in self._whole]
+            self._probes_ahead = ProbesAhead(self._probe_run.facts, whole, self.view)
+        return TargetProbes(self._probes_ahead.facts)
 
     def recall(self, item: pytest.Item, target: str, contract: str, stated: Mapping[str, Any]) -> str | None:
         """The text a test of a rendered suite is shown with, when an earlier run has judged its contract."""
@@ -207,9 +217,9 @@ class Session:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the targets that most contracts are judged of, once -k and the like have had their say."""
-        counts = Counter(suite.target for item in session.items if (suite := self.suite_of(item)) is not None)
+        self._collected.update(suite.target for item in session.items if (suite := self.suite_of(item)) is not None)
         contracts = len(self.catalogue.of_subject("target"))
-        self._whole = frozenset(target for target, count in counts.items() if 2 * count > contracts)
+        self._whole = tuple(target for target, count in self._collected.items() if 2 * count > contracts)
         gc.freeze()  # spares the collector of garbage what lives until the end anyway: facts, records and items
 
     @pytest.hookimpl(wrapper=True)

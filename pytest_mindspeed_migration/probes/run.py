@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
-from contextlib import nullcontext, suppress
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -116,37 +116,22 @@ class ProbeRun:
         )
 
 
-_AHEAD = (("environment", "plugins", "data_errors", "errors"), ("batch", "model"))
-"""Probes that begin when a run judges most contracts of a target: in two rows of like length, for two cores."""
-
-
 class TargetProbes:
     """The probes of one target, as checks ask for them; remembers which ones a judgement looked at.
 
     Args:
-        run: executes them.
-        ahead: whether most of them are going to be asked for, so that they may run beside each other.
+        run: gives the facts of a probe.
     """
 
-    def __init__(self, run: ProbeRun, ahead: bool = False) -> None:
+    def __init__(self, run: Callable[[TargetView, str], ProbeFacts]) -> None:
         self._run = run
-        self._ahead = ahead
         self._facts: dict[str, ProbeFacts] = {}
         self.looked_at: list[ProbeFacts] = []
 
-    def _begin(self, view: TargetView, probes: tuple[str, ...]) -> None:
-        for probe in probes:
-            with suppress(Exception):  # raised again to the check that asks
-                self._run.facts(view, probe)
-
     def facts(self, view: TargetView, probe: str) -> ProbeFacts:
         """Facts of a probe, executed when they are first asked for."""
-        if self._ahead:
-            self._ahead = False
-            for row in _AHEAD:
-                threading.Thread(target=self._begin, args=(view, row), daemon=True).start()
         if probe not in self._facts:
-            self._facts[probe] = self._run.facts(view, probe)
+            self._facts[probe] = self._run(view, probe)
         facts = self._facts[probe]
         if facts not in self.looked_at:
             self.looked_at.append(facts)

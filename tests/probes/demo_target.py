@@ -87,7 +87,7 @@ class DemoTarget:
         target = targets.match(TARGET, found.targets)
         facts = static.scan(self.repo, [target.name], None, found)
         manifest = load_manifest(self.repo / EXAMPLE / "migration.yaml")
-        probes = TargetProbes(run)
+        probes = TargetProbes(run.facts)
         self.looked_at = probes.looked_at
         view = replace(TargetView(facts, target, manifest), probes=probes)
         return {contract: _outcome(contract, view) for contract in contracts}
