@@ -24,8 +24,6 @@ class Loader:
     @classmethod
     def from_pretrained(cls, folder: str, **options: Any) -> object:
         Loader.calls += 1
-        if options.get("trust_remote_code") == "runs code":
-            sys.modules[f"transformers_modules.{Loader.calls}"] = ModuleType("remote")
         return object()
 
 
@@ -41,6 +39,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         ("_ahead", []),
         ("_place", None),
         ("_asked", [None, None]),
+        ("_folders", {}),
+        ("_sources", {}),
     ):
         monkeypatch.setattr(loaded_once, name, value)
     monkeypatch.setattr(Loader, "calls", 0)
@@ -63,34 +63,96 @@ def test_the_same_call_is_answered_from_memory_until_the_folder_changes(folder: 
     assert _tokenizer().from_pretrained(folder, use_fast=True) is not first
 
 
-def test_what_a_probe_loaded_is_loaded_ahead_for_the_same_probe_of_the_same_folder(folder: str, tmp_path: Path) -> None:
-    loaded_once.leave_word(str(tmp_path / "word"))
-    request = {"probe": "batch", "model_path": folder}
+def _folder(folder: str, name: str) -> str:
+    """Another model folder."""
+    path = Path(folder).parent / name
+    path.mkdir()
+    (path / "tokenizer.json").write_text("{}")
+    return str(path)
+
+
+def _loads(folder: str, **options: Any) -> int:
+    """How often a call loads something: 0 when it is answered from memory."""
+    before = Loader.calls
+    _tokenizer().from_pretrained(folder, **options)
+    return Loader.calls - before
+
+
+def _ask(folder: str, probe: str = "batch") -> dict[str, Any]:
+    request = {"probe": probe, "model_path": folder}
     loaded_once.asked(request)
+    return request
+
+
+def test_what_a_probe_loaded_is_loaded_ahead_for_the_same_probe_of_any_folder(folder: str, tmp_path: Path) -> None:
+    other, third = _folder(folder, "other"), _folder(folder, "third")
+    loaded_once.leave_word(str(tmp_path / "word"))
+    request = _ask(folder)
     _tokenizer().from_pretrained(folder, use_fast=True)
+    _tokenizer().from_pretrained(third, use_fast=False)  # not its model folder: of use to a target with the same one
     loaded_once._loaded.clear()  # as in the interpreter that the probe was forked from
     loaded_once.load_ahead({"probe": "model", "model_path": folder})
-    loaded_once.load_ahead({"probe": "batch", "model_path": f"{folder}2"})
-    assert Loader.calls == 1
+    assert Loader.calls == 2
     assert "earlier target" not in loaded_once.load_once()
-    loaded_once.load_ahead(request)
-    assert Loader.calls == 2
-    _tokenizer().from_pretrained(folder, use_fast=True)
-    assert Loader.calls == 2
+    loaded_once.load_ahead({"probe": "batch", "model_path": other})
+    assert Loader.calls == 3
     assert "earlier target" in loaded_once.load_once()
+    assert _loads(other, use_fast=True) == 0
+    assert _loads(other, use_fast=True, padding_side="left") == 1  # another call
+    loaded_once.load_ahead(request)
+    assert Loader.calls == 6
+    assert (_loads(folder, use_fast=True), _loads(third, use_fast=False)) == (0, 0)
 
 
-def test_what_runs_code_of_the_model_folder_is_not_shared(folder: str, tmp_path: Path) -> None:
+def test_what_was_loaded_for_the_folders_before_the_last_two_is_forgotten(folder: str, tmp_path: Path) -> None:
+    folders = [folder, _folder(folder, "second"), _folder(folder, "third")]
+    loaded_once.leave_word(str(tmp_path / "word"))
+    _ask(folder)
+    _tokenizer().from_pretrained(folder)
+    loaded_once._loaded.clear()
+    for each in (folders[0], folders[1], folders[0], folders[2]):
+        loaded_once.load_ahead({"probe": "batch", "model_path": each})
+    assert Loader.calls == 4
+    assert [_loads(each) for each in folders] == [0, 1, 0]
+
+
+def test_a_small_folder_has_the_tokenizer_of_the_folder_it_was_made_from(folder: str, tmp_path: Path) -> None:
+    small = _folder(folder, "small")
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    loaded_once.made_from(small, folder)
+    assert [_loads(one, use_fast=True) for one in (small, folder, str(link))] == [1, 0, 0]
+    assert _loads(str(link), use_fast=False) == 1
+
+
+@pytest.mark.parametrize(("name", "text"), [("tokenization_own.py", ""), ("config.json", '{"auto_map": {}}')])
+def test_what_runs_code_of_the_model_folder_is_not_shared(folder: str, tmp_path: Path, name: str, text: str) -> None:
+    Path(folder, name).write_text(text)
     word = tmp_path / "word"
     loaded_once.leave_word(str(word))
-    _tokenizer().from_pretrained(folder, trust_remote_code="runs code")
+    _ask(folder)
+    _tokenizer().from_pretrained(folder, trust_remote_code=True)
+    _tokenizer().from_pretrained("of/a-hub", trust_remote_code=True)
     _tokenizer().from_pretrained(folder, kept=object())  # nor what cannot be written down
-    assert not os.path.exists(word)
-    _tokenizer().from_pretrained(folder, trust_remote_code=True)  # its code may have been imported before
     assert not os.path.exists(word)
     _tokenizer().from_pretrained(folder, trust_remote_code=False)
     (line,) = word.read_text().splitlines()
     assert json.loads(line)["options"] == {"trust_remote_code": False}
+
+
+def test_a_trusted_folder_without_code_is_shared_and_one_with_code_is_not_loaded_ahead(
+    folder: str, tmp_path: Path
+) -> None:
+    other = _folder(folder, "other")
+    loaded_once.leave_word(str(tmp_path / "word"))
+    request = _ask(folder)
+    _tokenizer().from_pretrained(folder, trust_remote_code=True)
+    loaded_once._loaded.clear()
+    loaded_once.load_ahead(request)
+    assert Loader.calls == 2
+    Path(other, "own.py").write_text("")
+    loaded_once.load_ahead({**request, "model_path": other})
+    assert Loader.calls == 2
 
 
 def test_a_folder_that_changes_while_it_is_loaded_is_loaded_all_the_same(

@@ -1,9 +1,9 @@
 """Tokenizers and processors are loaded once: real ones take a second, and probes load the same ones again and again.
 
 A probe that was forked from an interpreter with its plugins imported leaves word there of what it loaded. When the same
-probe comes for another target with the same model folder, that interpreter makes the same calls first, and the probe
-inherits what they gave: untouched, as its own call would have given it. What runs code of the model folder is not
-shared, since it would run beside every later target.
+probe comes for another target, that interpreter makes the same calls first, for the model folder of that target, and
+the probe inherits what they gave: untouched, as its own call would have given it, and so do the other probes of that
+target. What runs code of the model folder is not shared, since it would run beside every later target.
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ from .model.folder import stamp
 
 _CLASSES = ("AutoTokenizer", "AutoProcessor")
 _REMOTE = "transformers_modules"
+_FOLDER = "pretrained_model_name_or_path"
+_LARGEST_CONFIG = 1 << 20  # bytes; larger JSON is a vocabulary or an index of weights
+_MOST_FOLDERS = 2  # whose tokenizers are kept: of the target that is judged, and of the one after it
 
 _loaded: dict[str, Any] = {}
 _originals: dict[str, Any] = {}
 _ahead: list[str] = []  # what was loaded before there was a probe to ask for it
 _asked: list[str | None] = [None, None]  # probe and model folder that this process answers
 _place: str | None = None  # where word is left
+_folders: dict[str, list[str]] = {}  # what was loaded ahead for a model folder; the one needed last is the last
+_sources: dict[str, str] = {}  # small model folders, and whose files their tokenizers are
 
 
 def load_once() -> str:
@@ -48,33 +53,64 @@ def leave_word(place: str) -> None:
     _place = place
 
 
+def made_from(small: str, source: str) -> None:
+    """Load tokenizers and processors of a small model folder from the folder whose files it links to."""
+    _sources[os.path.realpath(small)] = source
+
+
 def load_ahead(request: dict[str, Any]) -> None:
-    """Load what a probe of this name has loaded with the same model folder, so that a child finds it."""
-    for call in _left(request.get("probe"), request.get("model_path")):
-        if _key(call["name"], call["arguments"], call["options"]) not in _loaded:
-            load_once()
+    """Load for the model folder of a probe what a probe of its name has loaded before, so that a child finds it."""
+    calls = _left(request.get("probe"), request.get("model_path"))
+    if not calls:
+        return
+    load_once()
+    held = _held(request["model_path"])
+    for name, arguments, options in calls:
+        key = _key(name, arguments, options)
+        if key not in _loaded and not _may_run_code(arguments, options):
             try:
-                key = _key(call["name"], call["arguments"], call["options"])
-                _loaded[key] = _originals[call["name"]](*call["arguments"], **call["options"])
-                _ahead.append(call["name"])
+                _loaded[key] = _originals[name](*arguments, **options)
             except Exception:  # the probe that asks for it will say so
                 continue
+            held.append(key)
+            _ahead.append(name)
 
 
-def _left(probe: Any, folder: Any) -> list[dict[str, Any]]:
+def _held(folder: str) -> list[str]:
+    """What is loaded for a folder; of those that were needed longest ago it is forgotten: each takes some 100 MB."""
+    _folders[folder] = _folders.pop(folder, [])
+    for old in list(_folders)[:-_MOST_FOLDERS]:
+        for key in _folders.pop(old):
+            _loaded.pop(key, None)
+    return _folders[folder]
+
+
+def _left(probe: Any, folder: Any) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+    """Calls of probes of that name, each once: those for their own model folder are made for this one."""
     if _place is None or not os.path.exists(_place):
         return []
     with open(_place, encoding="utf-8") as stream:
         calls = [json.loads(line) for line in stream if line.endswith("\n")]
-    return [call for call in calls if call["asked"] == [probe, folder]]
+    found = []
+    for call in calls:
+        asked_by, own = call["asked"]
+        elsewhere = call["folder"] != own
+        if asked_by != probe or (elsewhere and own != folder):
+            continue
+        arguments, options = call["arguments"], call["options"]
+        here = (tuple(arguments), options) if elsewhere else _at(folder, arguments, options)
+        if (call["name"], *here) not in found:
+            found.append((call["name"], *here))
+    return found
 
 
 def _remembering(name: str) -> Any:
     def from_pretrained(*arguments: Any, **options: Any) -> Any:
+        arguments, options = _of_source(arguments, options)
         key = _key(name, arguments, options)
         if key not in _loaded:
             _loaded[key] = found = _originals[name](*arguments, **options)
-            remote = options.get("trust_remote_code") or type(found).__module__.startswith(_REMOTE)
+            remote = _may_run_code(arguments, options) or type(found).__module__.startswith(_REMOTE)
             if _place is not None and not remote and key == _key(name, arguments, options):  # the folder is as it was
                 _say(name, arguments, options)
         return _loaded[key]
@@ -82,8 +118,31 @@ def _remembering(name: str) -> Any:
     return from_pretrained
 
 
+def _may_run_code(arguments: Any, options: dict[str, Any]) -> bool:
+    """Whether a call may import code that a model folder brings along or names."""
+    folder = _folder(arguments, options)
+    if not options.get("trust_remote_code"):
+        return False
+    if not os.path.isdir(folder):
+        return True
+    return any(entry.name.endswith(".py") or _names_code(entry) for entry in os.scandir(folder))
+
+
+def _names_code(entry: os.DirEntry[str]) -> bool:
+    if not entry.name.endswith(".json") or entry.stat().st_size > _LARGEST_CONFIG:
+        return False
+    with open(entry.path, "rb") as stream:
+        return b"auto_map" in stream.read()
+
+
 def _say(name: str, arguments: Any, options: dict[str, Any]) -> None:
-    call = {"asked": list(_asked), "name": name, "arguments": list(arguments), "options": options}
+    call = {
+        "asked": list(_asked),
+        "folder": _folder(arguments, options),
+        "name": name,
+        "arguments": list(arguments),
+        "options": options,
+    }
     try:
         line = json.dumps(call)
     except (TypeError, ValueError):  # an argument that is no plain value
@@ -94,7 +153,25 @@ def _say(name: str, arguments: Any, options: dict[str, Any]) -> None:
             stream.write(line + "\n")
 
 
+def _of_source(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same call for the folder that a small one was made from."""
+    source = _sources.get(_folder(arguments, options))
+    return (arguments, options) if source is None else _at(source, arguments, options)
+
+
+def _at(folder: Any, arguments: Any, options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same call for another folder."""
+    return ((folder, *arguments[1:]), options) if arguments else ((), {**options, _FOLDER: folder})
+
+
+def _folder(arguments: Any, options: dict[str, Any]) -> str:
+    """The folder that a call names, however it is spelt; a name that is no folder as it is."""
+    named = arguments[0] if arguments else options.get(_FOLDER)
+    return os.path.realpath(named) if isinstance(named, (str, os.PathLike)) and os.path.isdir(named) else str(named)
+
+
 def _key(name: str, arguments: Any, options: dict[str, Any]) -> str:
     """The call, and what the folder it names holds now."""
-    folder = arguments[0] if arguments else options.get("pretrained_model_name_or_path")
-    return f"{name} {tuple(arguments)!r} {sorted(options.items())!r} {stamp(folder)!r}"
+    folder = _folder(arguments, options)
+    rest, named = _at(folder, arguments, options)
+    return f"{name} {rest!r} {sorted(named.items())!r} {stamp(folder)!r}"
