@@ -101,6 +101,9 @@ def trains(view: TargetView) -> list[Finding]:
     step = step_of(view, "forward")
     what = "model(**batch, use_cache=False)" if "binding" in step.data else "set_loss_func"
     found += failure(view, PROBE, step, what)
+    few, configured = step.data.get("rows", (0, 0))
+    if few < configured:
+        found.append(Finding("batch.few_rows", {"rows": few, "configured": configured}, severity="note"))
     if step.status != "ok":
         return found
     return [*found, *_loss(view, step), *_gradients(view, step), *_text_only(view)]

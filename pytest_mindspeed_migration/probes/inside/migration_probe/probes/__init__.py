@@ -10,7 +10,7 @@ from typing import Any
 
 from ..boot import boot
 from ..covered import Measured
-from ..isolate import one_thread
+from ..isolate import keep_memory, one_thread
 from ..loaded_once import asked
 from ..steps import Send, Steps
 
@@ -33,6 +33,7 @@ def run(request: dict[str, Any], send: Send) -> None:
             data["imports"] = boot(request["boot"])
             os.chdir(request["repo"])
         if name != "rehearsal":
+            keep_memory()
             one_thread()  # what a probe computes is small: threads that wait for each other cost more than they bring
         measured = Measured(request["repo"], request.get("cover", []))
         measured.start()

@@ -11,8 +11,9 @@ from ..assembly import SHARDING, Assembly, uninitialised_is_nan, use_one_process
 from ..batches import alignment, describe_fields, label_facts, media_tokens, merge_size, tile_length
 from ..data_parts import build_dataset, build_loader, first_samples, inner, length_of
 from ..describe import relative
+from ..forward_batch import media_fields, rows_for_forward, shortest
 from ..framework import Started, configured, start
-from ..loaded_once import load_once
+from ..loaded_once import load_once, made_from
 from ..row_facts import row_facts, tag_facts
 from ..rows import folders, media_of, open_media, write_rows
 from ..shrink import FolderError, read_config
@@ -125,6 +126,7 @@ class _Run:
             self._always = [one for one in (standins.single_process_group(), SHARDING, load_once()) if one]
             data["overrides"] = self._changed
             self._small = small
+            made_from(small, self._request["model_path"])
             self._target = self._started(small, self._changed)
             self._assembly = Assembly(self._target)
             self._assembly.trainer.model = None
@@ -235,16 +237,28 @@ class _Run:
                     changed[key], form = _in_two(value, self._rows), "list"
         return changed, form
 
+    def _few_rows(self, data: dict[str, Any]) -> list[Any]:
+        """Batches for the forward pass; how many rows they have, and how many those of the training."""
+        training = self._target.args.training
+        configured_rows, few = int(training.micro_batch_size), rows_for_forward(self._target.args)
+        data["rows"] = [few, configured_rows]
+        if few == configured_rows:
+            return self._batches
+        training.micro_batch_size = few
+        try:
+            return list(itertools.islice(iter(self._loader(self._target, self._dataset)), _BATCHES))
+        finally:
+            training.micro_batch_size = configured_rows
+
     def train(self, model: Any) -> None:
         if not self._steps.ok("batches") or not self._batches:
             return
-        chosen = max(self._batches, key=_tensors_of_media)
         engine: Any = None
         output = executed = None
         with self._steps.step("forward") as data:
             engine = engine_of(self._target, model, self.loader)
             data["engine"] = type(engine).__name__
-            batch, data["dropped"] = prepare(engine, chosen)
+            batch, data["dropped"] = prepare(engine, shortest(self._few_rows(data)))
             data["binding"] = _relative_binding(binding(model, batch), self._request["repo"])
             model.train()
             executed = Executed(model)
@@ -259,7 +273,7 @@ class _Run:
             data["stand_ins"] = self._stand_ins()
             data.update(gradient_facts(model, executed.names if executed else set()))
         rows = text_rows(self._rows, (self._section.get("attr") or {}))
-        if not any(_tensors_of_media(batch) for batch in self._batches) or not rows:
+        if not any(media_fields(batch) for batch in self._batches) or not rows:
             return
         with self._steps.step("text_only") as data:
             data["in_data"] = has_text_rows(self._rows, (self._section.get("attr") or {}))
@@ -330,12 +344,3 @@ def _shortest_and_longest(samples: list[Any]) -> list[Any]:
 
     ordered = sorted(samples, key=length)
     return [ordered[0], ordered[-1]]
-
-
-def _tensors_of_media(batch: Any) -> int:
-    """Numbers in the float fields of a batch: those of media, since text is integers."""
-    import torch
-
-    return sum(
-        value.numel() for value in batch.values() if isinstance(value, torch.Tensor) and value.is_floating_point()
-    )
