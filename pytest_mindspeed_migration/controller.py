@@ -132,6 +132,8 @@ class Controller(Session):
             self._progress.stop()
             self._progress = None
         if self._warm is not None:
+            if self._probes_ahead is not None:
+                self._probes_ahead.end(self._warm.end)  # nobody writes into its folder while that is removed
             self._warm.stop()
             self._warm = None
         if self._ahead is not None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..facts.target import TargetFacts
 
 _AT_ONCE = 2  # probes: each computes with one thread and takes up to some GB
+_END_SECONDS = 2
 _FIRST = ("environment", "plugins")
 _OTHERS = ("data_errors", "model", "errors")  # all but the longest one, `batch`
 
@@ -36,7 +37,9 @@ class ProbesAhead:
         self._view_of = view_of
         self._begun: set[int] = set()
         self._futures: dict[tuple[str, str], Future[ProbeFacts]] = {}
-        self._waiting: queue.SimpleQueue[tuple[TargetView, str]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[TargetView, str] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._ended = threading.Event()
 
     def facts(self, view: TargetView, probe: str) -> ProbeFacts:
         """The facts of a probe: of the one that runs ahead where there is one.
@@ -49,11 +52,25 @@ class ProbesAhead:
         future = self._futures.get((view.target.name, probe))
         return future.result() if future is not None else self._run(view, probe)
 
+    def end(self, stop: Callable[[], None]) -> None:
+        """Begin no more probes, and wait until what runs has ended.
+
+        Args:
+            stop: ends the interpreter, and so what runs.
+        """
+        self._ended.set()
+        stop()
+        for thread in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join(_END_SECONDS)
+
     def _reach(self, place: int) -> None:
         """Have the probes of a target and of the one after it run."""
         if not self._begun:
-            for _ in range(_AT_ONCE):
-                threading.Thread(target=self._work, daemon=True).start()
+            self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(_AT_ONCE)]
+            for thread in self._threads:
+                thread.start()
         for each in range(place, min(place + 2, len(self._targets))):
             if each not in self._begun:
                 self._begun.add(each)
@@ -71,8 +88,8 @@ class ProbesAhead:
                 self._waiting.put((view, probe))
 
     def _work(self) -> None:
-        while True:
-            view, probe = self._waiting.get()
+        while (waiting := self._waiting.get()) is not None and not self._ended.is_set():
+            view, probe = waiting
             future = self._futures[view.target.name, probe]
             try:
                 future.set_result(self._run(view, probe))

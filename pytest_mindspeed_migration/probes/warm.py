@@ -104,6 +104,12 @@ class WarmInterpreter:
 
     def stop(self) -> None:
         """End it and its children, and remove its folder."""
+        self.end()
+        for folder in {self.folder, self._socket_folder}:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def end(self) -> None:
+        """End it and its children; what they wrote stays."""
         if self._process is not None and self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGTERM)
@@ -114,8 +120,6 @@ class WarmInterpreter:
             self._process.wait()
         if self._log is not None:
             self._log.close()
-        for folder in {self.folder, self._socket_folder}:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def last_words(said: str) -> str:

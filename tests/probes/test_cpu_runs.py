@@ -208,3 +208,18 @@ def test_a_hanging_target_is_killed_at_the_time_limit(project: CpuProject) -> No
     assert found["status"] == "failed"
     assert "killed after" in found["findings"][0]["message"]
     assert Path(project.path / "migration-report/x/logs").exists() or found["evidence"]
+
+
+def test_a_run_that_stops_while_the_next_target_is_probed_leaves_no_files(
+    project: CpuProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = project.path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    for name in "yz":
+        project.repo.write(f"examples/{name}/{name}.yaml", CONFIG)
+    project.trace("__import__('time').sleep(1)")
+    conftest = "import time\ndef pytest_unconfigure(): time.sleep(0.5)\n"  # what still runs has time to write
+    (project.path / "conftest.py").write_text(conftest, encoding="utf-8")
+    project.run("-p", "no:xdist", "--migrate-target=all", "-x")
+    assert [path.name for path in temporary.iterdir() if path.name.startswith("migrate-")] == []

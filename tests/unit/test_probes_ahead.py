@@ -85,3 +85,25 @@ def test_a_target_of_which_little_is_judged_runs_what_is_asked_for_and_no_more(r
     time.sleep(0.01)
     assert runs.begun == ["d/model"]
     assert ahead.facts(_view(TARGETS[0]), "rehearsal").probe == "a/rehearsal"  # runs in the thread that asks
+
+
+def test_at_the_end_nothing_more_begins_and_what_runs_has_ended() -> None:
+    stopped, begun, ended = threading.Event(), threading.Semaphore(0), []
+
+    def run(view: TargetView, probe: str) -> ProbeFacts:
+        begun.release()
+        stopped.wait(10)  # as one that runs until its interpreter has ended
+        time.sleep(0.02)
+        ended.append(probe)
+        return ProbeFacts(probe, "done")
+
+    ahead = ProbesAhead(run, TARGETS, _view)
+    asking = threading.Thread(target=ahead.facts, args=(_view(TARGETS[0]), "environment"))
+    asking.start()
+    assert begun.acquire(timeout=5)
+    assert begun.acquire(timeout=5)
+    ahead.end(stopped.set)
+    assert sorted(ended) == ["environment", "plugins"]
+    asking.join(5)
+    time.sleep(0.05)
+    assert len(ended) == 2
