@@ -60,7 +60,7 @@ class ProbesAhead:
         """
         self._ended.set()
         stop()
-        for thread in self._threads:
+        for _ in self._threads:
             self._waiting.put(None)
         for thread in self._threads:
             thread.join(_END_SECONDS)

@@ -155,6 +155,21 @@ def test_a_trusted_folder_without_code_is_shared_and_one_with_code_is_not_loaded
     assert Loader.calls == 2
 
 
+def test_a_folder_with_a_link_to_nothing_is_loaded_and_not_shared(folder: str, tmp_path: Path) -> None:
+    word = tmp_path / "word"
+    Path(folder, "folder.json").mkdir()
+    loaded_once.leave_word(str(word))
+    request = _ask(folder)
+    _tokenizer().from_pretrained(folder, trust_remote_code=True)
+    assert word.exists()
+    loaded_once._loaded.clear()
+    Path(folder, "video.json").symlink_to("nowhere")
+    word_before = word.read_text()
+    assert _loads(folder, trust_remote_code=True) == 1
+    loaded_once.load_ahead(request)
+    assert word.read_text() == word_before
+
+
 def test_a_folder_that_changes_while_it_is_loaded_is_loaded_all_the_same(
     folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

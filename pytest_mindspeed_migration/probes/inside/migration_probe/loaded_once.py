@@ -123,13 +123,14 @@ def _may_run_code(arguments: Any, options: dict[str, Any]) -> bool:
     folder = _folder(arguments, options)
     if not options.get("trust_remote_code"):
         return False
-    if not os.path.isdir(folder):
+    try:
+        return any(entry.name.endswith(".py") or _names_code(entry) for entry in os.scandir(folder))
+    except OSError:  # a name of a hub, or a file that cannot be read: a link to nothing, say
         return True
-    return any(entry.name.endswith(".py") or _names_code(entry) for entry in os.scandir(folder))
 
 
 def _names_code(entry: os.DirEntry[str]) -> bool:
-    if not entry.name.endswith(".json") or entry.stat().st_size > _LARGEST_CONFIG:
+    if not entry.name.endswith(".json") or entry.is_dir() or entry.stat().st_size > _LARGEST_CONFIG:
         return False
     with open(entry.path, "rb") as stream:
         return b"auto_map" in stream.read()
