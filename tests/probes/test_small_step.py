@@ -61,3 +61,42 @@ model = built_with_storage(Model({"a": 1}))
 print(json.dumps([model.table.tolist(), model.big.weight.abs().sum().item(), bool(model.noise.abs().sum() > 0)]))
 """
     assert _run(program) == [[0.0, 2.0, 4.0, 6.0, 8.0], 0.0, True]
+
+
+LOADERS = """
+import json, torch
+from types import SimpleNamespace
+from migration_probe.probes.batch import _Run
+
+class Rows:
+    def __init__(self, training, rows, own=None, exactly=None):
+        self.training, self.rows, self.own, self.exactly = training, iter(rows), own, exactly
+    def __call__(self, target, dataset):
+        size = self.own or self.training.micro_batch_size
+        if self.exactly not in (None, size):
+            raise ValueError("another number of rows")
+        while rows := [row for _, row in zip(range(size), self.rows)]:
+            yield {"input_ids": torch.tensor(rows).reshape(-1, 1)}
+
+def few(rows, **how):
+    run, training, data = _Run({}, None), SimpleNamespace(micro_batch_size=4), {}
+    run._target = SimpleNamespace(args=SimpleNamespace(training=training))
+    run._batches = ["those of the training"]
+    run._loader = Rows(training, rows, **how)
+    found = run._few_rows(data)
+    assert training.micro_batch_size == 4
+    return [data["rows"], found if found == run._batches else [batch["input_ids"].tolist() for batch in found]]
+"""
+
+
+def test_the_forward_pass_chooses_from_all_rows_that_the_batches_of_the_training_hold() -> None:
+    (rows, batches) = _run(f"{LOADERS}\nprint(json.dumps(few(range(40))))")
+    assert rows == [2, 4]
+    assert batches == [[[2 * number], [2 * number + 1]] for number in range(8)]
+
+
+@pytest.mark.parametrize(
+    "how", ["few([])", "few(range(40), exactly=4)", "few(range(40), own=4)"], ids=["once", "exactly", "own"]
+)
+def test_data_that_comes_in_no_fewer_rows_is_taken_as_the_training_has_it(how: str) -> None:
+    assert _run(f"{LOADERS}\nprint(json.dumps({how}))") == [[4, 4], ["those of the training"]]

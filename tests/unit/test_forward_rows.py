@@ -19,6 +19,7 @@ from pytest_mindspeed_migration.probes.inside.migration_probe.forward_batch impo
         (2, {"enable_chunk_mbs": True, "chunkmbs_plan": SimpleNamespace(chunk_mbs=4)}, 2),
         (8, {"enable_chunk_mbs": False, "chunkmbs_plan": SimpleNamespace(chunk_mbs=4)}, 2),
         (8, {"enable_chunk_mbs": True, "chunkmbs_plan": None}, 2),
+        (8, {"enable_chunk_mbs": True, "chunkmbs_plan": SimpleNamespace(chunk_mbs="auto")}, 2),
     ],
 )
 def test_two_rows_or_more_than_one_chunk(micro_batch_size: int, features: dict[str, object], rows: int) -> None:

@@ -23,13 +23,19 @@ def rows_for_forward(args: Any) -> int:
     features = getattr(args, "features", None)
     chunk = 0
     if getattr(features, "enable_chunk_mbs", False):
-        chunk = int(getattr(getattr(features, "chunkmbs_plan", None), "chunk_mbs", 0) or 0)
+        stated = getattr(getattr(features, "chunkmbs_plan", None), "chunk_mbs", 0)
+        chunk = stated if isinstance(stated, int) else 0
     return min(int(args.training.micro_batch_size), max(_ROWS, chunk + 1))
 
 
 def shortest(batches: list[Any]) -> Any:
     """The smallest of the batches that hold most kinds of media, if it can be one that has something to learn."""
     return min(batches, key=lambda batch: (not _learns(batch), -len(media_fields(batch)), _numbers(batch)))
+
+
+def rows_of(batch: Any) -> int:
+    """Rows of a batch: of its input_ids, where samples are not packed into one row. 0 where there are none."""
+    return next((len(value) for name, value in _tensors(batch) if name == "input_ids" and value.ndim), 0)
 
 
 def media_fields(batch: Any) -> list[str]:

@@ -11,7 +11,7 @@ from ..assembly import SHARDING, Assembly, uninitialised_is_nan, use_one_process
 from ..batches import alignment, describe_fields, label_facts, media_tokens, merge_size, tile_length
 from ..data_parts import build_dataset, build_loader, first_samples, inner, length_of
 from ..describe import relative
-from ..forward_batch import media_fields, rows_for_forward, shortest
+from ..forward_batch import media_fields, rows_for_forward, rows_of, shortest
 from ..framework import Started, configured, start
 from ..loaded_once import load_once, made_from
 from ..row_facts import row_facts, tag_facts
@@ -238,17 +238,24 @@ class _Run:
         return changed, form
 
     def _few_rows(self, data: dict[str, Any]) -> list[Any]:
-        """Batches for the forward pass; how many rows they have, and how many those of the training."""
+        """Batches of the same rows for the forward pass; how many rows each has, and how many those of the training."""
         training = self._target.args.training
         configured_rows, few = int(training.micro_batch_size), rows_for_forward(self._target.args)
-        data["rows"] = [few, configured_rows]
+        data["rows"] = [configured_rows, configured_rows]
         if few == configured_rows:
             return self._batches
         training.micro_batch_size = few
         try:
-            return list(itertools.islice(iter(self._loader(self._target, self._dataset)), _BATCHES))
+            loader = self._loader(self._target, self._dataset)
+            found = list(itertools.islice(loader, _BATCHES * -(-configured_rows // few)))
+        except Exception:  # it takes no other number of rows
+            found = []
         finally:
             training.micro_batch_size = configured_rows
+        if not found or rows_of(found[0]) > few:  # data that can be read once, or a loader with a number of its own
+            return self._batches
+        data["rows"][0] = few
+        return found
 
     def train(self, model: Any) -> None:
         if not self._steps.ok("batches") or not self._batches:
