@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -58,6 +59,7 @@ class Controller(Session):
         self._loaded: Loaded | None = None  # what has to be written for the next run
         self._ahead: Helper | None = None
         self._reported: str | None = None  # the target of the last record
+        self._finished: Counter[str] = Counter()  # tests that gave records, by target
         self._contracts = {subject: self.catalogue.of_subject(subject) for subject in ("target", "framework")}
 
     def prepare(self) -> bool:
@@ -181,6 +183,7 @@ class Controller(Session):
         try:
             if recalled is not None and self.memory is not None:
                 self._collector.add_stored(self.memory.stored(*recalled))
+                self._reported = recalled[0]
             for record in records or []:
                 stored = self._collector.add(record)
                 self._reported = record["target"]
@@ -191,9 +194,12 @@ class Controller(Session):
             self._problem = text("session.cannot_write", {"path": str(self.out), "error": str(error)}, "en")
 
     def pytest_runtest_logfinish(self) -> None:
-        """Publish a target when its contracts are judged: this process would wait for the next one in that time."""
+        """Publish a target when its tests are through: this process would wait for the next one in that time."""
         name, self._reported = self._reported, None
-        if name is None or not self._collected[name] or len(self._collector.records(name)) < self._collected[name]:
+        if name is None:
+            return
+        self._finished[name] += 1
+        if self._finished[name] != self._collected[name]:
             return
         with self._telling_of_errors():
             self._publication.target(next(one for one in self.targets if one.name == name), self._complete(name))

@@ -50,3 +50,37 @@ def test_what_comes_later_is_published_too(pytester: pytest.Pytester) -> None:
     assert _statuses(folder)["config.linkage"] == "failed"
     assert (folder / "failed_cases.md").exists()
     assert not (folder / "evidence.jsonl").exists()
+
+
+def test_a_target_whose_tests_judge_several_contracts_each_is_published_after_the_last_of_them(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.runpytest_subprocess(*ALL, "--migrate-generate=suites")
+    suite = pytester.path / "suites/test_migrate_internvl3_5.py"
+    head = suite.read_text(encoding="utf-8").partition("\ndef test_")[0]
+    suite.write_text(
+        f"""{head}
+
+def test_linkage(migration):
+    migration.verify("config.linkage")
+    migration.verify("config.types")
+    migration.verify("config.parse")
+
+def test_types(migration):
+    migration.verify("config.strict_extra")
+""",
+        encoding="utf-8",
+    )
+    pytester.makeconftest(
+        """
+import os
+def pytest_runtest_logstart(nodeid):
+    if nodeid.endswith("test_types"):
+        os._exit(3)
+"""
+    )
+    target = ("--migrate-target=internvl3_5", *ALL[1:])
+    assert pytester.runpytest_subprocess("suites/test_migrate_internvl3_5.py", *target).ret == 3
+    folder = pytester.path / "migration-report/internvl3_5"
+    assert len((folder / "evidence.jsonl").read_text(encoding="utf-8").splitlines()) == 3
+    assert not (folder / "evidence.json").exists()
