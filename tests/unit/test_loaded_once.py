@@ -168,6 +168,27 @@ def test_a_folder_with_a_link_to_nothing_is_loaded_and_not_shared(folder: str, t
     assert _loads(folder, trust_remote_code=True) == 1
     loaded_once.load_ahead(request)
     assert word.read_text() == word_before
+    Path(folder, "tokenizer.json").write_text("another")
+    assert _loads(folder, trust_remote_code=True) == 1
+
+
+def test_what_ends_a_program_does_not_end_the_interpreter_that_loads_ahead(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Panic(BaseException):
+        """As extensions in Rust raise it."""
+
+    def panics(*_: Any, **__: Any) -> None:
+        raise Panic
+
+    loaded_once.leave_word(str(tmp_path / "word"))
+    request = _ask(folder)
+    _tokenizer().from_pretrained(folder)
+    loaded_once._loaded.clear()
+    monkeypatch.setitem(loaded_once._originals, "AutoTokenizer", panics)
+    loaded_once.load_ahead(request)
+    with pytest.raises(Panic):
+        _tokenizer().from_pretrained(folder)
 
 
 def test_a_folder_that_changes_while_it_is_loaded_is_loaded_all_the_same(

@@ -70,7 +70,7 @@ def load_ahead(request: dict[str, Any]) -> None:
         if key not in _loaded and not _may_run_code(arguments, options):
             try:
                 _loaded[key] = _originals[name](*arguments, **options)
-            except Exception:  # the probe that asks for it will say so
+            except BaseException:  # the probe that asks for it will say so; a panic of tokenizers is no Exception
                 continue
             held.append(key)
             _ahead.append(name)

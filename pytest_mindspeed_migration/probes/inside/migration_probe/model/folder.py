@@ -64,7 +64,7 @@ def stamp(path: Any) -> list[tuple[str, int, int]]:
     """Name, size and time of change of what a folder holds: equal stamps, equal folder. [] where there is none."""
     try:
         with os.scandir(path) as entries:
-            held = [(entry.name, entry.stat()) for entry in entries]
+            held = [(entry.name, entry.stat(follow_symlinks=os.path.exists(entry.path))) for entry in entries]
     except (OSError, TypeError, ValueError):
         return []
     return sorted((name, status.st_size, status.st_mtime_ns) for name, status in held)
