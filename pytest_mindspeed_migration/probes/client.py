@@ -115,7 +115,7 @@ class _Conversation:
         pending = b""
         while True:
             if over := self._over_limit():
-                self.outcome = over
+                self.outcome = "lost" if self._finished else over  # its interpreter is what does not answer
                 return
             readable, _, _ = select.select([self._socket], [], [], _TICK)
             if not readable:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -205,3 +208,27 @@ def test_nothing_is_left_when_the_pytest_process_is_killed(targets: Targets) -> 
         server.send_signal(signal.SIGTERM)  # what the kernel sends then
         server.wait(10)
         assert _gone(pid)
+
+
+def test_a_probe_that_has_said_all_is_not_at_fault_when_its_interpreter_hangs_as_it_loads_for_the_next(
+    targets: Targets,
+) -> None:
+    loads = "class AutoTokenizer:\n    def from_pretrained(folder): __import__('time').sleep(60)\n"
+    targets.repo.write("transformers.py", f"{loads}AutoProcessor = AutoTokenizer\n")
+    targets.repo.fault("import time; args.training.plugin = open(sys.argv[1]).read().split()[1:]; time.sleep(1)")
+    call = {"asked": ["model", "a"], "folder": "a", "name": "AutoTokenizer", "arguments": ["a"], "options": {}}
+    found: list[ProbeFacts] = []
+    with targets.repo.interpreter() as runner:
+        want = targets.wanted(runner, "one")
+        assert want is not None
+        _pid(runner, want)
+        address = f"{Path(runner.warm.address).parent}/{want.key}"
+        Path(f"{address}.loaded").write_text(json.dumps(call) + "\n", encoding="utf-8")
+        asking = threading.Thread(target=lambda: found.append(targets.model(runner, "one", want, 4)))
+        asking.start()
+        time.sleep(0.5)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as another:
+            another.connect(address)
+            another.sendall(json.dumps({**runner.request("model"), "model_path": "b"}).encode() + b"\n")
+            asking.join(20)
+    assert found[0].outcome == "done"

@@ -87,7 +87,7 @@ def _held(folder: str) -> list[str]:
 
 def _left(probe: Any, folder: Any) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
     """Calls of probes of that name, each once: those for their own model folder are made for this one."""
-    if _place is None or not os.path.exists(_place):
+    if folder is None or _place is None or not os.path.exists(_place):
         return []
     with open(_place, encoding="utf-8") as stream:
         calls = [json.loads(line) for line in stream if line.endswith("\n")]
