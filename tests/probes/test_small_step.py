@@ -33,12 +33,24 @@ def batch(name, length, labels=1, **media):
 text, long, short = batch("text", 3), batch("long", 9, image=4, audio=0), batch("short", 5, image=4)
 ignored, both = batch("ignored", 2, labels=0, image=4), batch("both", 50, image=9, audio=2)
 chosen = [
-    shortest([text, long, short, ignored])["name"], shortest([text, long, both])["name"],
-    shortest([ignored])["name"], media_fields(long),
+    shortest([text, long, short, ignored], {})["name"], shortest([text, long, both], {})["name"],
+    shortest([ignored], {})["name"], media_fields(long),
 ]
 print(json.dumps(chosen))
 """
     assert _run(program) == ["short", "both", "ignored", ["image"]]
+
+
+def test_a_batch_of_text_with_a_blank_picture_does_not_stand_for_one_with_pictures() -> None:
+    program = """
+import json, torch
+from migration_probe.forward_batch import shortest
+def batch(ids):
+    return {"input_ids": torch.tensor([ids]), "pixel_values": torch.zeros(1, 3, 4, 4)}
+text, picture, longer = batch([5, 6]), batch([5, 9, 9, 6]), batch([5, 9, 9, 9, 6])
+print(json.dumps(shortest([text, longer, picture], {"image": 9, "video": 8})["input_ids"].tolist()))
+"""
+    assert _run(program) == [[5, 9, 9, 6]]
 
 
 def test_a_model_built_for_its_buffers_has_them_and_no_random_weights() -> None:

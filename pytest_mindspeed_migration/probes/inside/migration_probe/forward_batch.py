@@ -28,9 +28,18 @@ def rows_for_forward(args: Any) -> int:
     return min(int(args.training.micro_batch_size), max(_ROWS, chunk + 1))
 
 
-def shortest(batches: list[Any]) -> Any:
-    """The smallest of the batches that hold most kinds of media, if it can be one that has something to learn."""
-    return min(batches, key=lambda batch: (not _learns(batch), -len(media_fields(batch)), _numbers(batch)))
+def shortest(batches: list[Any], tokens: dict[str, int]) -> Any:
+    """The smallest of the batches that hold most kinds of media, if it can be one that has something to learn.
+
+    Args:
+        batches: one or more.
+        tokens: see `media_tokens`. Text alone may have media fields, too: of a blank picture that no token stands for.
+    """
+
+    def rank(batch: Any) -> tuple[bool, int, int, int]:
+        return not _learns(batch), -_kinds(batch, tokens), -len(media_fields(batch)), _numbers(batch)
+
+    return min(batches, key=rank)
 
 
 def rows_of(batch: Any) -> int:
@@ -46,6 +55,11 @@ def media_fields(batch: Any) -> list[str]:
 def _learns(batch: Any) -> bool:
     facts = label_facts(batch)
     return facts is None or facts["counted"] > 0
+
+
+def _kinds(batch: Any, tokens: dict[str, int]) -> int:
+    ids = next((value for name, value in _tensors(batch) if name == "input_ids"), None)
+    return 0 if ids is None else sum(bool((ids == token).any()) for token in tokens.values())
 
 
 def _numbers(batch: Any) -> int:

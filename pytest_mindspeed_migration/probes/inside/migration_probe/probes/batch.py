@@ -74,6 +74,7 @@ class _Run:
         self._section: dict[str, Any] = {}
         self._batches: list[Any] = []
         self._samples: list[Any] = []
+        self._tokens: dict[str, int] = {}
         self.loader: Any = None
         self._dataset: Any = None
         self._used: list[str] = []
@@ -201,7 +202,7 @@ class _Run:
             self._batches = list(itertools.islice(iter(self.loader), _BATCHES))
             config = getattr(self._assembly.trainer.model, "config", None) or _config_of(self._request["model_path"])
             tokens, merge, tile = media_tokens(config), merge_size(config), tile_length(config)
-            data["tokens"] = tokens
+            data["tokens"] = self._tokens = tokens
             data["batches"] = [
                 {
                     "fields": describe_fields(batch),
@@ -265,7 +266,7 @@ class _Run:
         with self._steps.step("forward") as data:
             engine = engine_of(self._target, model, self.loader)
             data["engine"] = type(engine).__name__
-            batch, data["dropped"] = prepare(engine, shortest(self._few_rows(data)))
+            batch, data["dropped"] = prepare(engine, shortest(self._few_rows(data), self._tokens))
             data["binding"] = _relative_binding(binding(model, batch), self._request["repo"])
             model.train()
             executed = Executed(model)
