@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -51,6 +51,7 @@ class Controller(Session):
         self._temporary: list[Path] = []
         self._problem: str | None = None
         self._stopped = False
+        self._finishing: pytest.Session | None = None  # the session that has ended and is not published yet
         self._warm: WarmInterpreter | None = None
         self._progress: ProgressShown | None = None
         self.repo = RepoFacts()
@@ -194,24 +195,34 @@ class Controller(Session):
             self._problem = text("session.cannot_write", {"path": str(self.out), "error": str(error)}, "en")
 
     def pytest_runtest_logfinish(self) -> None:
-        """Publish a target when its tests are through: this process would wait for the next one in that time."""
+        """Publish a target when its tests are through: this process would wait for the next one in that time.
+
+        After the last one there is nothing to wait for: it is published once its failures are shown.
+        """
         name, self._reported = self._reported, None
         if name is None:
             return
         self._finished[name] += 1
-        if self._finished[name] != self._collected[name]:
+        if self._finished[name] != self._collected[name] or name == self.targets[-1].name:
             return
         with self._telling_of_errors():
             self._publication.target(next(one for one in self.targets if one.name == name), self._complete(name))
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Publish evidence and reports of what was judged."""
-        if not self.config.option.collectonly:
-            self._conclude(session)
-        self.discard()
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
+        """Have everybody finish and show what failed first: nobody has to wait for the reports to read that."""
+        self._finishing = session
+        try:
+            return (yield)
+        finally:
+            self._conclude()  # where no summary is shown
+            self.discard()
 
-    def _conclude(self, session: pytest.Session) -> None:
+    def _conclude(self) -> None:
+        """Publish evidence and reports of what was judged, once."""
+        session, self._finishing = self._finishing, None
+        if session is None or self.config.option.collectonly:
+            return
         self._stopped = bool(session.shouldstop or session.shouldfail) or session.exitstatus == 2
         if not self._collector.empty:
             try:
@@ -225,7 +236,8 @@ class Controller(Session):
             session.exitstatus = session.exitstatus or 1
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Show the checklist."""
+        """Publish, now that pytest has shown the failures, and show the checklist."""
+        self._conclude()
         if self._problem:
             terminalreporter.write_line(self._problem, red=True)
         if self.results:
