@@ -23,6 +23,7 @@ from .helper import END, Helper
 from .messages import text
 from .outcomes import Judge, Reason, Status, Verdict, facts_stated
 from .scan.checkout import repo_facts
+from .scan.stamps import FileStamps
 from .session import Session, own_folder, remove_folder
 from .suite import SuiteFile, find_suites, suites_as_kept, write_suites
 
@@ -58,6 +59,7 @@ class Controller(Session):
         self._asked = options
         self._facts_folder = Path()
         self._loaded: Loaded | None = None  # what has to be written for the next run
+        self._stamps: FileStamps | None = None  # of the checkout, from one walk for all who keep something of it
         self._ahead: Helper | None = None
         self._reported: str | None = None  # the target of the last record
         self._finished: Counter[str] = Counter()  # tests that gave records, by target
@@ -331,7 +333,8 @@ class Controller(Session):
     def _scan(self) -> Loaded:
         from . import target_repo
 
-        return target_repo.load(self._asked, self.manifests, self._facts_folder, lenient=not self.options.targets)
+        lenient = not self.options.targets
+        return target_repo.load(self._asked, self.manifests, self._facts_folder, lenient, self._stamps)
 
     def _load_facts(self) -> StaticFacts:
         loaded = self._scan()
@@ -370,8 +373,9 @@ class Controller(Session):
         repo = target_repo.repo_path(self.options)
         if repo is None or self._facts_folder in self._temporary:
             return None
-        lenient = not self.options.targets
-        return memory_of(self._asked, self.manifests, repo, self._facts_folder, self.options.levels, lenient)
+        self._stamps = FileStamps(repo)
+        lenient, levels = not self.options.targets, self.options.levels
+        return memory_of(self._asked, self.manifests, repo, self._facts_folder, levels, lenient, self._stamps)
 
     def _keep(self, loaded: Loaded) -> None:
         from . import target_repo

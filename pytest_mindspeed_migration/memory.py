@@ -22,11 +22,11 @@ from .facts.codec import from_json, to_json
 from .facts.target import TargetFacts
 from .resources import resource_dir
 from .scan.repo_paths import same_answers
-from .scan.stamps import PACKAGE, tree_key
 
 if TYPE_CHECKING:
     from .manifests import Manifests
     from .options import Options
+    from .scan.stamps import FileStamps
     from .target_repo import Loaded
 
 KEPT = 8
@@ -157,7 +157,13 @@ class Memory:
 
 
 def memory_of(
-    options: Options, manifests: Manifests, repo: Path, folder: Path, levels: Sequence[str], lenient: bool
+    options: Options,
+    manifests: Manifests,
+    repo: Path,
+    folder: Path,
+    levels: Sequence[str],
+    lenient: bool,
+    stamps: FileStamps,
 ) -> Memory | None:
     """The memory of a run; None for one whose outcomes follow from more than files.
 
@@ -168,6 +174,7 @@ def memory_of(
         folder: where memories are.
         levels: the levels of the run; only `static` follows from files alone.
         lenient: whether names that match no target are left out.
+        stamps: of the files of the checkout.
 
     Raises:
         UsageProblem: when git does not know the base revision.
@@ -181,7 +188,7 @@ def memory_of(
     name = hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest()
     changes = target_repo.changes(options, repo)
     changed = to_json(changes) if changes is not None else None
-    inputs = [name, changed, _tool_stamp(), sys.version, tree_key(repo, PACKAGE, python=True)]
+    inputs = [name, changed, _tool_stamp(), sys.version, stamps.all]
     key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
     return Memory(folder / f"run-{name[:12]}.json", key, repo)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .checks.view import TargetView
     from .facts.static import StaticFacts
     from .options import Options
+    from .scan.stamps import FileStamps
 
 ALL = "all"
 
@@ -45,7 +46,13 @@ class Loaded:
         self.keep_derived()
 
 
-def load(options: Options, manifests: Manifests, cache: Path | None, lenient: bool = False) -> Loaded:
+def load(
+    options: Options,
+    manifests: Manifests,
+    cache: Path | None,
+    lenient: bool = False,
+    stamps: FileStamps | None = None,
+) -> Loaded:
     """Return the facts the options ask for and the targets they name (all, when they name none).
 
     Args:
@@ -53,6 +60,7 @@ def load(options: Options, manifests: Manifests, cache: Path | None, lenient: bo
         manifests: what `manifests_of` returned.
         cache: folder that keeps what was read from Python files between runs; None when nothing may be kept.
         lenient: leave out names that match no target instead of refusing them.
+        stamps: of the files of the checkout, when the caller has them already.
 
     Raises:
         UsageProblem: when there is no repo or export to read, it cannot be read, or a name matches no target.
@@ -80,7 +88,7 @@ def load(options: Options, manifests: Manifests, cache: Path | None, lenient: bo
 
     with _without_collection(), questions() as asked:
         kept = ScanCache(_cache_file(repo, cache))
-        project = Project(repo, cache=kept)
+        project = Project(repo, cache=kept, stamps=stamps)
         whole = ALL in names or FRAMEWORK in names
         ahead = Ahead(project) if whole else None
         search = tree.Search(project, ahead=not whole)

@@ -1,4 +1,7 @@
-"""What a scan keeps between runs: facts of each Python file by its stamp, and what was derived from all of them."""
+"""What a scan keeps between runs: facts of each Python file by its stamp, and what was derived from all of them.
+
+A run reads of it what it needs: facts of the files that its targets use, and what follows from these.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,32 +19,35 @@ from ..facts.codec import from_json, to_json
 
 T = TypeVar("T")
 
-KEPT = 12
-"""Derived results that are kept: one for each choice of targets that was asked for lately."""
+KEPT = 24
+"""Results that are kept: two or three for each choice of targets that was asked for lately."""
 
 
 class ScanCache:
-    """Two JSON files: what was read of each file, and what follows from all of them.
+    """One file with a line for each Python file that was read, and one for each result that follows from all of them.
 
     Without a path, or when they cannot be read or written, everything is simply computed anew.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._files: dict[str, Any] = _read(path, "files")
-        self._derived: dict[str, Any] = _read(path and _derived_path(path), "derived")
+        self._files = _lines(path)
         self._new_files: dict[str, tuple[list[int], object]] = {}  # not yet encoded, which takes its time
-        self._new_derived: dict[str, object] = {}
+        self._results: dict[Path, Any] = {}
+        self._new_results: dict[Path, tuple[str, object]] = {}
 
     def file(self, cls: type[T], name: str, stamp: list[int]) -> T | None:
         """Facts of a file as kept, None when the file has changed since."""
-        kept = self._files.get(name)
-        return from_json(cls, kept[1]) if kept is not None and kept[0] == stamp else None
+        if self.is_fresh(name, stamp):
+            return None
+        with suppress(ValueError, RecursionError):
+            return from_json(cls, json.loads(self._files[name][1]))
+        return None
 
     def is_fresh(self, name: str, stamp: list[int]) -> bool:
         """Whether the file has changed since its facts were kept, or none were."""
         kept = self._files.get(name)
-        return kept is None or kept[0] != stamp
+        return kept is None or kept[0] != json.dumps(stamp)
 
     def keep_file(self, name: str, stamp: list[int], facts: object) -> None:
         """Keep the facts of a file, which are complete when the cache is saved."""
@@ -51,69 +58,80 @@ class ScanCache:
         """Whether anything is kept at all; without, keys need not be computed."""
         return self._path is not None
 
-    def holds(self, cls: type[object], key: str) -> bool:
-        """Whether a result is kept under the key."""
-        return f"{cls.__name__}:{key}" in self._derived
+    def result(self, cls: type[T], key: str) -> T | None:
+        """A result of that class as kept under the key, None when none is."""
+        if self._path is None:
+            return None
+        path = _result_path(self._path, cls, key)
+        if path not in self._results:
+            self._results[path] = _result(path, cls, key)
+        found: T | None = self._results[path]
+        return found
 
-    def derived(self, cls: type[T], key: str, compute: Callable[[], T], holds: Callable[[T], bool] | None = None) -> T:
-        """A result as kept under a key that changes with what it follows from, else computed.
-
-        Args:
-            cls: class of the result.
-            key: what it is kept under.
-            compute: makes it anew.
-            holds: says of a kept result whether what is not in the key is as it was.
-        """
-        if not self.kept:
-            return compute()
-        key = f"{cls.__name__}:{key}"
-        if key in self._derived:
-            kept = from_json(cls, self._derived[key])
-            if holds is None or holds(kept):
-                return kept
-            del self._derived[key]
-        result = self._new_derived[key] = compute()
-        return result
+    def keep_result(self, key: str, result: object) -> None:
+        """Keep a result under a key that changes with what it follows from."""
+        if self._path is not None:
+            self._new_results[_result_path(self._path, type(result), key)] = (key, result)
 
     def save(self) -> None:
-        """Write both files, as far as something new is in them."""
+        """Write what is new."""
         self.save_files()
         self.save_derived()
 
     def save_files(self) -> None:
         """Write what was read of each file."""
         if self._path is not None and self._new_files:
-            self._files.update({name: [stamp, to_json(facts)] for name, (stamp, facts) in self._new_files.items()})
-            _write(self._path, "files", self._files)
+            for name, (stamp, facts) in self._new_files.items():
+                self._files[name] = (json.dumps(stamp), _encode(to_json(facts)))
+            lines = (f"{json.dumps(name)}\t{stamp}\t{facts}" for name, (stamp, facts) in self._files.items())
+            _write(self._path, [_tool_stamp(), *lines])
 
     def save_derived(self) -> None:
-        """Write what follows from all files."""
-        if self._path is not None and self._new_derived:
-            self._derived.update({key: to_json(result) for key, result in self._new_derived.items()})
-            _write(_derived_path(self._path), "derived", dict(list(self._derived.items())[-KEPT:]))
+        """Write what follows from all files, and forget what was used longest ago."""
+        for path, (key, result) in self._new_results.items():
+            _write(path, [_encode({"tool": _tool_stamp(), "key": key, "result": to_json(result)})])
+        if self._path is not None and self._new_results:
+            with suppress(OSError):
+                kept = self._path.parent.glob(f"{self._path.stem}.*-*.json")
+                for path in sorted(kept, key=lambda path: path.stat().st_mtime)[:-KEPT]:
+                    path.unlink()
 
 
-def _derived_path(path: Path) -> Path:
-    return path.with_suffix(".derived.json")
+def _result_path(path: Path, cls: type[object], key: str) -> Path:
+    return path.with_name(f"{path.stem}.{cls.__name__}-{key[:16]}.json")
 
 
-def _read(path: Path | None, part: str) -> dict[str, Any]:
-    """One of the parts, empty when it is not there, cannot be read, or is of another version of the tool."""
+def _result(path: Path, cls: type[T], key: str) -> T | None:
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        if path.is_file():
+            data = json.loads(path.read_bytes())
+            if data["tool"] == _tool_stamp() and data["key"] == key:
+                os.utime(path)  # those used last are kept
+                return from_json(cls, data["result"])
+    return None
+
+
+def _lines(path: Path | None) -> dict[str, tuple[str, str]]:
+    """Stamp and facts of each file, as text; empty when there are none, or they are of another version of the tool."""
     try:
         if path is None or not path.is_file():  # reading a pipe would wait for somebody to write it
             return {}
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return dict(data[part]) if data["tool"] == _tool_stamp() else {}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        tool, *lines = path.read_text(encoding="ascii").splitlines()
+        fields = (line.split("\t", 2) for line in lines if tool == _tool_stamp())
+        return {json.loads(name): (stamp, facts) for name, stamp, facts in fields}
+    except (OSError, ValueError, TypeError):
         return {}
 
 
-def _write(path: Path, part: str, content: dict[str, Any]) -> None:
+def _encode(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), check_circular=False)
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    payload = {"tool": _tool_stamp(), part: content}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(payload, separators=(",", ":"), check_circular=False), encoding="ascii")
+        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
         temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)

@@ -38,13 +38,12 @@ def framework_files(project: Project, scripts: dict[str, ScriptFacts], ahead: Ah
         ahead: who reads them already.
     """
 
-    def read() -> FrameworkFiles:
-        return ahead.framework() if ahead is not None else read_framework_files(project, scripts)
-
-    def holds(found: FrameworkFiles) -> bool:
-        return same_answers(project.repo, found.asked)
-
-    return project.cache.derived(FrameworkFiles, project.key, read, holds)
+    kept = project.cache.result(FrameworkFiles, project.key)
+    if kept is not None and same_answers(project.repo, kept.asked):
+        return kept
+    found = ahead.framework() if ahead is not None else read_framework_files(project, scripts)
+    project.cache.keep_result(project.key, found)
+    return found
 
 
 def read_framework_files(project: Project, scripts: dict[str, ScriptFacts]) -> FrameworkFiles:

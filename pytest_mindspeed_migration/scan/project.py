@@ -16,7 +16,7 @@ from .cache import ScanCache
 from .module_reader import ModuleReader
 from .names import undefined_names
 from .repo_paths import files_below
-from .stamps import tree_key
+from .stamps import FileStamps
 from .text import TextProblem, read_bytes
 
 MAX_BYTES = 400_000
@@ -27,7 +27,13 @@ times as much memory; the largest of the framework has 140 kB."""
 class Project:
     """The Python side of a target repo. Reads files on demand, each once, and follows imports inside the repo."""
 
-    def __init__(self, repo: Path, package: str = "mindspeed_mm", cache: ScanCache | None = None) -> None:
+    def __init__(
+        self,
+        repo: Path,
+        package: str = "mindspeed_mm",
+        cache: ScanCache | None = None,
+        stamps: FileStamps | None = None,
+    ) -> None:
         self.repo = repo
         self.package = package
         self.core = f"{package}/fsdp/"
@@ -35,6 +41,7 @@ class Project:
         self._file_set = set(self.files)
         self.modules: dict[str, ModuleFacts] = {}
         self.cache = cache or ScanCache(None)
+        self._given_stamps = stamps
         self._ahead: dict[str, tuple[list[int], ModuleFacts]] = {}  # read before anybody asked, with the stamp
         self._fresh: dict[str, list[int]] = {}  # files read anew, with the stamp they are cached under
         self._stamps: dict[str, list[int]] = {}  # of every file read
@@ -43,9 +50,14 @@ class Project:
         self._named: set[str] = set()  # files whose undefined names are known
 
     @cached_property
+    def stamps(self) -> FileStamps:
+        """The stamps of all files, for the keys of what is kept."""
+        return self._given_stamps or FileStamps(self.repo, self.package)
+
+    @property
     def key(self) -> str:
         """What results are kept under that follow from all files; "" where nothing is kept."""
-        return tree_key(self.repo, self.package) if self.cache.kept else ""
+        return self.stamps.texts if self.cache.kept else ""
 
     def read(self, paths: Iterable[str], wait: bool = True) -> None:
         """Read these files and what they import, however indirectly, inside the FSDP2 package.
@@ -122,7 +134,11 @@ class Project:
         """What follows from all files read: as kept, or computed."""
         stamps = sorted((path, self._stamps.get(path)) for path in self.modules)
         key = hashlib.sha256(repr(stamps).encode("utf-8", "replace")).hexdigest()
-        return self.cache.derived(FlowFacts, key, compute)
+        found = self.cache.result(FlowFacts, key)
+        if found is None:
+            found = compute()
+            self.cache.keep_result(key, found)
+        return found
 
     def finish(self) -> None:
         """Close the reading: hand what is new to the cache."""

@@ -41,27 +41,42 @@ class Discovery:
     scripts: dict[str, ScriptFacts] = field(default_factory=dict)
     docs: dict[str, DocFacts] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)  # files elsewhere that it depends on: `repo_paths.questions`
+    stamps: dict[str, str] = field(default_factory=dict)  # of the files it was made from
 
 
-def discover(repo: Path) -> Discovery:
+def discover(repo: Path, stamps: dict[str, str] | None = None, before: Discovery | None = None) -> Discovery:
     """Find all targets of `repo` with their configs, launch scripts and documents.
 
     A YAML that cannot be read or parsed is a target when its text has the keys of one (`_MARKS`): its faults are in
     its `ConfigFacts.problems`, and the other targets are found all the same.
+
+    Args:
+        repo: the checkout.
+        stamps: of the files below `EXAMPLES`.
+        before: what was found when the repo had the same files; those with the same stamp are not read again.
     """
-    found = Discovery()
+    found = Discovery(stamps=stamps or {}, asked=dict(before.asked) if before is not None else {})
     files = list(files_below(repo, EXAMPLES))
+    before = before or Discovery()
+    same = {rel for rel, stamp in before.stamps.items() if found.stamps.get(rel) == stamp}
     for rel in files:
-        if rel.endswith((".yaml", ".yml")) and _may_be_target(repo, rel):
-            config = read_config(repo, rel)
-            if config.data is None or any(config.has(f"{section}.{key}") for section, key in _MARKS):
+        if rel.endswith((".yaml", ".yml")):
+            config = before.configs.get(rel) if rel in same else _target_config(repo, rel)
+            if config is not None:
                 found.configs[rel] = config
+    if found.configs.keys() != before.configs.keys():  # scripts and documents are those beside the configs
+        same = set()
     folders = {posixpath.dirname(rel) for rel in found.configs}
-    _read_scripts(repo, files, folders, found)
+    names = [os.fsencode(posixpath.basename(rel)) for rel in found.configs]
+    for rel in files:
+        if rel.endswith(".sh"):
+            script = before.scripts.get(rel) if rel in same else _launch_script(repo, rel, folders, names)
+            if script is not None:
+                found.scripts[rel] = script
     for rel in files:
         name = posixpath.basename(rel)
         if posixpath.dirname(rel) in folders and (_is_document(name) or re.fullmatch(r"install\w*\.sh", name)):
-            found.docs[rel] = read_doc(repo, rel)
+            found.docs[rel] = before.docs[rel] if rel in same else read_doc(repo, rel)
     found.targets = link_targets(found)
     return found
 
@@ -141,6 +156,15 @@ def _head(repo: Path, rel: str) -> bytes:
         return b""
 
 
+def _target_config(repo: Path, rel: str) -> ConfigFacts | None:
+    """What a YAML says that is the config of a target, or a broken one; None of any other."""
+    if not _may_be_target(repo, rel):
+        return None
+    config = read_config(repo, rel)
+    is_target = config.data is None or any(config.has(f"{section}.{key}") for section, key in _MARKS)
+    return config if is_target else None
+
+
 def _may_be_target(repo: Path, rel: str) -> bool:
     """A quick look at the text, so that the many other YAML files are not parsed; one that nobody may read passes."""
     if os.path.isfile(repo / rel) and not os.access(repo / rel, os.R_OK):
@@ -172,14 +196,13 @@ def _is_document(name: str) -> bool:
 # -- scripts ------------------------------------------------------------------------------------------------------
 
 
-def _read_scripts(repo: Path, files: Iterable[str], folders: set[str], found: Discovery) -> None:
-    """Read the scripts beside the configs, and those elsewhere that name one of them."""
-    names = [os.fsencode(posixpath.basename(rel)) for rel in found.configs]
-    for rel in files:
-        if rel.endswith(".sh"):
-            beside = posixpath.dirname(rel) in folders
-            if beside or any(name in head for head in (_head(repo, rel),) for name in names):
-                found.scripts[rel] = read_script(repo, rel)
+def _launch_script(repo: Path, rel: str, folders: set[str], names: Sequence[bytes]) -> ScriptFacts | None:
+    """What a script says that is beside a config, or elsewhere and names one; None of any other."""
+    if posixpath.dirname(rel) not in folders:
+        head = _head(repo, rel)
+        if not any(name in head for name in names):
+            return None
+    return read_script(repo, rel)
 
 
 def link_targets(found: Discovery) -> list[TargetFacts]:

@@ -8,21 +8,29 @@ from ..helper import Helper
 from .project import Project
 from .repo_paths import questions, same_answers
 from .stamps import outside
-from .targets import Discovery, discover
+from .targets import EXAMPLES, Discovery, discover
 
 
 class Search:
-    """The search for the targets of a repo: in the cache when nothing in the repo has changed, else anew."""
+    """The search for the targets of a repo. While no file is added or removed, only what has changed is read again."""
 
     def __init__(self, project: Project, ahead: bool = False) -> None:
         """Start it.
 
         Args:
             project: the checkout, with what earlier runs have found.
-            ahead: whether a helper begins now, because there is something else to do before `result`.
+            ahead: whether a helper may begin now, because there is something else to do before `result`.
         """
-        self._repo, self._cache, self._key = project.repo, project.cache, project.key
-        self._helper = Helper(self._find, alone=not ahead or self._cache.holds(Discovery, self._key))
+        self._repo, self._cache = project.repo, project.cache
+        self._key, self._stamps = "", {}
+        self._before: Discovery | None = None
+        if self._cache.kept:
+            self._key, stamps = project.stamps.names, project.stamps.of.items()
+            self._stamps = {path: stamp for path, stamp in stamps if path.startswith(f"{EXAMPLES}/")}
+            self._before = self._cache.result(Discovery, self._key)
+            if self._before is not None and not same_answers(self._repo, self._before.asked):
+                self._before = None
+        self._helper = Helper(self._find, alone=not ahead or self._before is not None)
 
     @property
     def helped(self) -> bool:
@@ -31,12 +39,11 @@ class Search:
 
     def result(self) -> Discovery:
         """What was found."""
-
-        def holds(found: Discovery) -> bool:
-            return same_answers(self._repo, found.asked)
-
-        found = self._cache.derived(Discovery, self._key, self._helper.take, holds)
-        holds(found)  # notes the questions here too, whoever has asked them
+        found = self._before
+        if found is None or found.stamps != self._stamps:
+            found = self._helper.take()
+            self._cache.keep_result(self._key, found)
+        same_answers(self._repo, found.asked)  # notes the questions here too, whoever has asked them
         return found
 
     def close(self) -> None:
@@ -45,6 +52,6 @@ class Search:
 
     def _find(self) -> Iterator[Discovery]:
         with questions() as asked:
-            found = discover(self._repo)
-        found.asked = outside(asked)
+            found = discover(self._repo, self._stamps, self._before)
+        found.asked.update(outside(asked))
         yield found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -449,26 +450,39 @@ def test_a_second_scan_takes_unchanged_files_from_the_cache(tmp_path: Path, monk
     (tmp_path / "examples" / "old.sh").write_text("torchrun pretrain.py examples/old.yaml\n", encoding="utf-8")
     cache = tmp_path / "migration-report" / "scan.json"
     first = scan(tmp_path, None, ScanCache(cache))
-    derived = cache.with_suffix(".derived.json")
-    kept = cache.read_bytes(), derived.read_bytes()
+    kept = {path: path.read_bytes() for path in cache.parent.iterdir()}
+    assert len(kept) == 3  # of each file, and two results
     with monkeypatch.context() as patch:
         for name in ("follow_configuration", "framework_files.discover_framework_files"):
             patch.setattr(f"pytest_mindspeed_migration.scan.{name if '.' in name else 'static.' + name}", None)
         again = scan(tmp_path, None, ScanCache(cache))
     assert again == first
-    assert (cache.read_bytes(), derived.read_bytes()) == kept
+    assert {path: path.read_bytes() for path in cache.parent.iterdir()} == kept
     plugin = tmp_path / "mindspeed_mm/fsdp/models/toy/modeling_toy.py"
     plugin.write_text(plugin.read_text(encoding="utf-8").replace("width", "breadth_"), encoding="utf-8")
     changed = scan(tmp_path, None, ScanCache(cache))
     assert [f.yaml_path for f in said(changed, "config.ignored_keys")] == ["model.width"]
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"tool": 1}', '{"tool": "x", "files": [], "derived": {}}'])
-def test_a_damaged_cache_is_not_used(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (r".*", ""),
+        (r".*", "{"),
+        (r".*", '{"tool": 1}'),
+        (r"\A", "x"),
+        (r'"\w+":', "1:"),
+        (r'"\w+":', '"x":'),
+        (r"\t", " "),
+        (r"(?<=.{200}).*", ""),
+    ],
+)
+def test_a_damaged_cache_is_not_used(tmp_path: Path, old: str, new: str) -> None:
     facts = facts_of(tmp_path)
-    cache = tmp_path / "scan.json"
-    for path in (cache, cache.with_suffix(".derived.json")):
-        path.write_text(text, encoding="utf-8")
+    cache = tmp_path / "migration-report" / "scan.json"
+    scan(tmp_path, None, ScanCache(cache))
+    for path in cache.parent.iterdir():
+        path.write_text(re.sub(old, new, path.read_text(), flags=re.DOTALL), encoding="utf-8")
     assert scan(tmp_path, None, ScanCache(cache)) == facts
 
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_mindspeed_migration.errors import UsageProblem
+from pytest_mindspeed_migration.facts.config import ConfigFacts
 from pytest_mindspeed_migration.facts.static import TargetFacts
-from pytest_mindspeed_migration.scan.targets import discover, discover_framework_files, match
+from pytest_mindspeed_migration.scan.cache import ScanCache
+from pytest_mindspeed_migration.scan.project import Project
+from pytest_mindspeed_migration.scan.repo_paths import questions
+from pytest_mindspeed_migration.scan.targets import Discovery, discover, discover_framework_files, match
+from pytest_mindspeed_migration.scan.tree import Search
+from pytest_mindspeed_migration.scan.yaml_tree import read_config
 
 PLAN = "parallel:\n  fsdp_plan:\n    apply_modules: [a]\nmodel:\n  model_id: {}\n"
 TRAINER = "mindspeed_mm/fsdp/train/trainer.py"
@@ -196,3 +203,65 @@ def test_framework_files_are_read_outside_the_targets(repo: Path) -> None:
     found = discover_framework_files(repo)
     assert "examples/legacy/old.sh" in found.scripts
     assert [ref.exists for ref in found.docs["docs/zh/guide.md"].references] == [False]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("examples/solo/solo_config.yaml", PLAN.format("other")),
+        ("examples/solo/solo_config.yaml", "no: target\n"),
+        ("examples/solo/solo_config.yaml", "\0"),
+        ("examples/solo/solo_config.yaml", None),
+        ("examples/all/free.yaml", PLAN.format("free")),
+        ("examples/all/go.sh", f"torchrun {TRAINER} examples/many/many_4B_config.yaml\n"),
+        ("examples/all/go.sh", None),
+        ("examples/solo/README.md", "see `examples/solo/gone.yaml`\n"),
+        ("examples/solo/requirements.txt", "transformers==4.57.1\n"),
+        ("examples/new/new.yaml", PLAN.format("new")),
+        ("mindspeed_mm/fsdp/tool.py", "print()\n"),
+        ("tools/run.sh", None),
+        ("tools/other.sh", "ls\n"),
+    ],
+)
+def test_what_is_read_again_after_a_change_gives_what_reading_all_gives(
+    repo: Path, tmp_path: Path, path: str, text: str | None
+) -> None:
+    write(repo, "examples/all/free.yaml", "no: target\n")
+    write(repo, "examples/all/go.sh", "torchrun pretrain.py examples/solo/solo_config.yaml\n")
+    write(repo, "examples/solo/README.md", "`mindspeed_mm/fsdp/tool.py`, `tools/run.sh`\n\n    bash tools/run.sh\n")
+    write(repo, "tools/run.sh", "true\n")
+
+    def found() -> Discovery:
+        with questions():
+            search = Search(Project(repo, cache=ScanCache(tmp_path / "kept" / "cache.json")))
+            result = search.result()
+        search._cache.save()
+        return replace(result, stamps={}, asked={})
+
+    found()
+    for _ in range(2):  # what was found after the change is kept in its turn
+        if text is None:
+            (repo / path).unlink(missing_ok=True)
+        else:
+            write(repo, path, text)
+        assert found() == discover(repo)
+
+
+def test_after_a_change_only_the_changed_file_is_read(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = ScanCache(tmp_path / "kept" / "cache.json")
+    Search(Project(repo, cache=cache)).result()
+    cache.save()
+    write(repo, "examples/solo/solo_config.yaml", PLAN.format("other"))
+    read: list[str] = []
+
+    def note(repo: Path, rel: str) -> ConfigFacts:
+        read.append(rel)
+        return read_config(repo, rel)
+
+    for name, function in (("read_config", note), ("read_script", None), ("read_doc", None)):
+        monkeypatch.setattr(f"pytest_mindspeed_migration.scan.targets.{name}", function)
+    found = Search(Project(repo, cache=ScanCache(tmp_path / "kept" / "cache.json"))).result()
+    assert read == ["examples/solo/solo_config.yaml"]
+    assert [target.model_id for target in found.targets if target.name == "solo"] == ["other"]
