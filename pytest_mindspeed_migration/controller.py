@@ -91,10 +91,10 @@ class Controller(Session):
             kept += [suite for suite in find_suites([self.options.suite]) if suite.target in self.selected]
         self._warn_outdated(kept)
         missing = [target for target in self.targets if target.name not in {suite.target for suite in kept}]
-        if self._facts is not None and self._judges_itself():
-            self._ahead = Helper(self._judge_ahead)
-        elif self._loaded is not None:
+        if self._loaded is not None and not self._judges_itself():
             self._loaded.keep()
+        elif self._loaded is not None and not self._loaded.helped:
+            self._ahead = Helper(self._judge_ahead)
         written = self._write(folder, missing)
         self.rendered = frozenset(suite.path for suite in written)
         args = [str(path) for path in self.config.getoption("file_or_dir")]
@@ -141,15 +141,15 @@ class Controller(Session):
                 self._probes_ahead.end(self._warm.end)  # nobody writes into its folder while that is removed
             self._warm.stop()
             self._warm = None
-        if self._ahead is not None:
-            assert self._loaded is not None
+        if self._loaded is not None:
             self._loaded.keep_derived()
-            if len(self._judges) == len(self.targets):
+            if self._ahead is not None and len(self._judges) == len(self.targets):
                 self._ahead.finish()
             else:
-                self._ahead.close()
+                if self._ahead is not None:
+                    self._ahead.close()
                 self._loaded.keep_files()
-            self._ahead = None
+            self._loaded = self._ahead = None
         for folder in self._temporary:
             remove_folder(folder)
 

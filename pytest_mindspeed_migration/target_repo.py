@@ -32,6 +32,7 @@ class Loaded:
         asked: files of the repo the facts depend on though nobody reads them, see `scan.repo_paths.questions`.
         keep_files: writes what was read of each file for the next run; nothing of this run waits for it.
         keep_derived: likewise what follows from all of them; another process may write it meanwhile.
+        helped: whether a helper is at work on these facts.
     """
 
     facts: StaticFacts
@@ -39,6 +40,7 @@ class Loaded:
     asked: dict[str, int] = field(default_factory=dict)
     keep_files: Callable[[], None] = lambda: None
     keep_derived: Callable[[], None] = lambda: None
+    helped: bool = False
 
     def keep(self) -> None:
         """Write both."""
@@ -82,6 +84,7 @@ def load(
     from .scan import assets, static, tree
     from .scan.ahead import Ahead
     from .scan.cache import ScanCache
+    from .scan.flow.ahead import FlowAhead
     from .scan.project import Project
     from .scan.repo_paths import questions
     from .scan.stamps import outside
@@ -94,17 +97,19 @@ def load(
         search = tree.Search(project, ahead=not whole)
         try:
             if search.helped:
-                project.read([static.ENTRY] if static.ENTRY in project.files else [], wait=False)
+                project.read([static.ENTRY] if static.ENTRY in project.files else [])
             found = search.result()
             chosen = select(found.targets, names, manifests, options, lenient)
-            facts = static.scan(repo, [target.name for target in chosen], kept, found, project, ahead, save=False)
+            chosen_names = [target.name for target in chosen]
+            facts = static.scan(repo, chosen_names, kept, found, project, ahead, alone=False)
         finally:
             search.close()
             if ahead is not None:
                 ahead.close()
         assets.attach(facts, repo, manifests)
     facts.repo.changes = changes(options, repo)
-    return Loaded(facts, chosen, outside(asked), kept.save_files, kept.save_derived)
+    helped = isinstance(facts.flow, FlowAhead) and facts.flow.works
+    return Loaded(facts, chosen, outside(asked), kept.save_files, kept.save_derived, helped)
 
 
 def facts_of(options: Options, names: Sequence[str], cache: Path | None) -> StaticFacts:

@@ -68,10 +68,10 @@ class ScanCache:
         found: T | None = self._results[path]
         return found
 
-    def keep_result(self, key: str, result: object) -> None:
+    def keep_result(self, cls: type[T], key: str, result: T) -> None:
         """Keep a result under a key that changes with what it follows from."""
         if self._path is not None:
-            self._new_results[_result_path(self._path, type(result), key)] = (key, result)
+            self._new_results[_result_path(self._path, cls, key)] = (key, result)
 
     def save(self) -> None:
         """Write what is new."""
@@ -85,6 +85,7 @@ class ScanCache:
                 self._files[name] = (json.dumps(stamp), _encode(to_json(facts)))
             lines = (f"{json.dumps(name)}\t{stamp}\t{facts}" for name, (stamp, facts) in self._files.items())
             _write(self._path, [_tool_stamp(), *lines])
+            self._new_files.clear()
 
     def save_derived(self) -> None:
         """Write what follows from all files, and forget what was used longest ago."""
@@ -95,6 +96,7 @@ class ScanCache:
                 kept = self._path.parent.glob(f"{self._path.stem}.*-*.json")
                 for path in sorted(kept, key=lambda path: path.stat().st_mtime)[:-KEPT]:
                     path.unlink()
+        self._new_results.clear()
 
 
 def _result_path(path: Path, cls: type[object], key: str) -> Path:

@@ -42,7 +42,7 @@ def framework_files(project: Project, scripts: dict[str, ScriptFacts], ahead: Ah
     if kept is not None and same_answers(project.repo, kept.asked):
         return kept
     found = ahead.framework() if ahead is not None else read_framework_files(project, scripts)
-    project.cache.keep_result(project.key, found)
+    project.cache.keep_result(FrameworkFiles, project.key, found)
     return found
 
 

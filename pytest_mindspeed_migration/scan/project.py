@@ -13,6 +13,7 @@ from pathlib import Path
 from ..facts.flow import FlowFacts
 from ..facts.source import ModuleFacts, NameFacts
 from .cache import ScanCache
+from .flow.ahead import FlowAhead
 from .module_reader import ModuleReader
 from .names import undefined_names
 from .repo_paths import files_below
@@ -59,12 +60,12 @@ class Project:
         """What results are kept under that follow from all files; "" where nothing is kept."""
         return self.stamps.texts if self.cache.kept else ""
 
-    def read(self, paths: Iterable[str], wait: bool = True) -> None:
+    def read(self, paths: Iterable[str]) -> None:
         """Read these files and what they import, however indirectly, inside the FSDP2 package.
 
         A file outside it (the older Megatron-style stack) is read, so that names imported from it can be checked, but
-        its own imports are not followed: they belong to the other stack. Without `wait`, the undefined names of the
-        files are there only after `finish()`: finding them goes on in a process of its own.
+        its own imports are not followed: they belong to the other stack. The undefined names of the files are there
+        after `finish()`.
         """
         pending = list(paths)
         while pending:
@@ -76,9 +77,6 @@ class Project:
             if path.startswith(self.core):
                 pending.extend(self._files_of(facts.name))  # the packages above it run first
                 pending.extend(self._imported_files(facts))
-        self._ask_for_undefined_names()
-        if wait:
-            self._add_undefined_names()
 
     def read_beside(self, paths: Iterable[str]) -> dict[str, ModuleFacts]:
         """Read files of the other stack with the modules they name directly; they do not join `modules`."""
@@ -130,19 +128,22 @@ class Project:
         """The stamps of files that were read."""
         return {path: self._stamps[path] for path in paths if path in self._stamps}
 
-    def derive(self, compute: Callable[[], FlowFacts]) -> FlowFacts:
-        """What follows from all files read: as kept, or computed."""
+    def flow(self, compute: Callable[[], FlowFacts], ahead: bool = False) -> FlowFacts:
+        """What follows from all files read: as kept, or computed, if need be by a helper that works ahead."""
         stamps = sorted((path, self._stamps.get(path)) for path in self.modules)
         key = hashlib.sha256(repr(stamps).encode("utf-8", "replace")).hexdigest()
         found = self.cache.result(FlowFacts, key)
         if found is None:
-            found = compute()
-            self.cache.keep_result(key, found)
+            found = FlowAhead(compute) if ahead else compute()
+            self.cache.keep_result(FlowFacts, key, found)
         return found
 
     def finish(self) -> None:
-        """Close the reading: hand what is new to the cache."""
-        self._add_undefined_names()
+        """Close the reading: take the undefined names, and hand what is new to the cache."""
+        self.ask_for_names()
+        for answer in self._answers:
+            self.add_names(answer.result())
+        self._answers.clear()
         self._pool.shutdown()
         for path, stamp in self._fresh.items():
             self.cache.keep_file(path, stamp, self.modules[path])
@@ -180,18 +181,12 @@ class Project:
         ahead = self._ahead.pop(path, None)
         return ahead[1] if ahead is not None and ahead[0] == stamp else read_module(full, path)
 
-    def _ask_for_undefined_names(self) -> None:
+    def ask_for_names(self) -> None:
         """Have ruff look at the files that were not in the cache and have not been asked about yet, in a thread."""
         paths = [path for path in self._fresh if path not in self._named and self.modules[path].syntax_error is None]
         self._named.update(paths)
         if paths:
             self._answers.append(self._pool.submit(undefined_names, self.repo, paths))
-
-    def _add_undefined_names(self) -> None:
-        """Take the names no scope binds from the answers."""
-        for answer in self._answers:
-            self.add_names(answer.result())
-        self._answers.clear()
 
 
 def _stamp(full: Path) -> list[int]:

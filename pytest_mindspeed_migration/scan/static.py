@@ -27,7 +27,7 @@ def scan(
     found: Discovery | None = None,
     project: Project | None = None,
     ahead: Ahead | None = None,
-    save: bool = True,
+    alone: bool = True,
 ) -> StaticFacts:
     """Scan a target repo.
 
@@ -38,7 +38,7 @@ def scan(
         found: what `discover` returned for this repo, when the caller has it already.
         project: the Python side of the repo, when the caller has it already.
         ahead: who reads the files of the framework already.
-        save: whether the cache is written now; else the caller does it.
+        alone: whether all is done here and now; else the caller writes the cache, and has helpers work ahead.
     """
     found = found or discover(repo)
     facts = StaticFacts(
@@ -55,11 +55,13 @@ def scan(
     if everything:
         if ahead is not None:
             ahead.modules()
-        project.read(project.below(project.core), wait=False)
-    project.read([path for target in chosen for path in entry_files(facts, project, target)], wait=False)
-    project.read(_registered_elsewhere(facts, project, chosen), wait=False)
+        project.read(project.below(project.core))
+        project.ask_for_names()
+    project.read([path for target in chosen for path in entry_files(facts, project, target)])
+    project.read(_registered_elsewhere(facts, project, chosen))
     facts.modules = dict(sorted(project.modules.items()))
-    facts.flow = project.derive(lambda: follow_configuration(repo, facts, project.core))
+    ahead_of_use = not alone and not everything  # with everything, helpers are at work already
+    facts.flow = project.flow(lambda: follow_configuration(repo, facts, project.core), ahead_of_use)
     if everything:
         more = framework_files(project, facts.scripts, ahead)
         facts.scripts.update(more.scripts)
@@ -68,7 +70,7 @@ def scan(
         if ahead is not None:
             ahead.names()
     project.finish()
-    if save:
+    if alone:
         project.cache.save()
     return facts
 

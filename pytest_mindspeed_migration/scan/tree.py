@@ -42,7 +42,7 @@ class Search:
         found = self._before
         if found is None or found.stamps != self._stamps:
             found = self._helper.take()
-            self._cache.keep_result(self._key, found)
+            self._cache.keep_result(Discovery, self._key, found)
         same_answers(self._repo, found.asked)  # notes the questions here too, whoever has asked them
         return found
 

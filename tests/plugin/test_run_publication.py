@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2, reason="no helper works ahead here"
 )
 ALL = ("--migrate-target=all", "--migrate-level=static", "--migrate-repo=demo")
+TARGET = ("--migrate-target=internvl3_5", *ALL[1:])
 
 
 def _statuses(path: Path) -> dict[str, str]:
@@ -84,3 +85,33 @@ def pytest_runtest_logstart(nodeid):
     folder = pytester.path / "migration-report/internvl3_5"
     assert len((folder / "evidence.jsonl").read_text(encoding="utf-8").splitlines()) == 3
     assert not (folder / "evidence.json").exists()
+
+
+def test_failures_are_shown_before_the_reports_are_written(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+import pathlib, pytest
+@pytest.hookimpl(tryfirst=True)
+def pytest_terminal_summary(terminalreporter):
+    there = pathlib.Path("migration-report/internvl3_5/evidence.json").exists()
+    terminalreporter.write_line("written" if there else "not yet written")
+"""
+    )
+    pytester.runpytest_subprocess(*TARGET, "--migrate-generate=suites")
+    suite = pytester.path / "suites/test_migrate_internvl3_5.py"
+    suite.write_text(suite.read_text(encoding="utf-8").replace('"internvl3_5",', '"another",'), encoding="utf-8")
+    result = pytester.runpytest_subprocess("suites", *TARGET)
+    result.stdout.fnmatch_lines(
+        ["*= FAILURES =*", "*suite.fact_moved*", "not yet written", "*= migration checklist =*"]
+    )
+    assert result.ret == 1
+    assert "failed" in _statuses(pytester.path / "migration-report/internvl3_5").values()
+
+
+@pytest.mark.parametrize("silent", [("--no-summary",), ("-p", "no:terminal"), ("-p", "no:terminalreporter")])
+def test_without_a_summary_the_reports_are_written_and_acceptance_is_demanded(
+    pytester: pytest.Pytester, silent: tuple[str, ...]
+) -> None:
+    result = pytester.runpytest_subprocess(*TARGET, "--migrate-require-accepted", *silent)
+    assert result.ret == 1
+    assert _statuses(pytester.path / "migration-report/internvl3_5")["config.linkage"] == "passed"

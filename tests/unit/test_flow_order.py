@@ -7,7 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import pytest_mindspeed_migration
+from pytest_mindspeed_migration import helper
+from pytest_mindspeed_migration.facts.codec import to_json
+from pytest_mindspeed_migration.scan.flow.ahead import FlowAhead
+from pytest_mindspeed_migration.scan.static import scan
 
 DEMO = Path(pytest_mindspeed_migration.__file__).parent / "demo" / "repo"
 EXPORT = """
@@ -26,3 +32,16 @@ def test_flow_facts_do_not_depend_on_the_order_of_sets() -> None:
         assert "reads=[KeyRead(" in done.stdout, done.stderr
         printed.add(done.stdout)
     assert len(printed) == 1
+
+
+@pytest.mark.parametrize("forks", [True, False])
+def test_flow_facts_that_are_waited_for_are_those_of_a_scan_that_waits_for_all(
+    forks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(helper, "_can_fork", lambda: forks and hasattr(os, "fork"))
+    names = ["internvl3_5"]
+    here, ahead = scan(DEMO, names), scan(DEMO, names, alone=False)
+    assert isinstance(ahead.flow, FlowAhead)
+    assert ahead.flow.works is (forks and hasattr(os, "fork"))
+    assert to_json(ahead) == to_json(here)
+    assert ahead == here
