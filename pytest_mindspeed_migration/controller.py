@@ -378,15 +378,9 @@ class Controller(Session):
         return memory_of(self._asked, self.manifests, repo, self._facts_folder, levels, lenient, self._stamps)
 
     def _keep(self, loaded: Loaded) -> None:
-        from . import target_repo
-        from .scan import assets
-
         assert self.memory is not None
-        repo = target_repo.repo_path(self.options)
-        assert repo is not None
-        questions = assets.questions(loaded.facts, repo, self.manifests)
         stated = {target.name: facts_stated(self.view(target)) for target in loaded.targets}
-        self.memory.keep_targets(loaded, loaded.targets, questions, stated)
+        self.memory.keep_targets(loaded, stated)
 
     def _write(self, folder: Path, targets: list[TargetFacts]) -> list[SuiteFile]:
         try:

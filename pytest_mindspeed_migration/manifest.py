@@ -9,7 +9,6 @@ from typing import Any
 from .errors import UsageProblem
 from .facts.config import ConfigFacts
 from .findings import near
-from .scan.yaml_tree import read_config
 
 SCHEMA = Path(__file__).parent / "schemas" / "manifest.schema.json"
 
@@ -21,6 +20,8 @@ def load_manifest(path: Path) -> dict[str, Any]:
         UsageProblem: when the file cannot be read or parsed, lacks a required key, or has a key or value that does not
             belong there; names the file, the line and the key.
     """
+    from .scan.yaml_tree import read_config  # with a YAML parser that runs without a manifest need not import
+
     facts = read_config(path.parent, path.name)
     for problem in facts.problems:
         values = {"file": str(path), "line": problem.line or 1, "detail": problem.detail}

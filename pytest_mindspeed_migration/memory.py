@@ -101,21 +101,17 @@ class Memory:
         kept = self.content.verdicts[target][contract]
         return Stored(kept["record"], kept["log"])
 
-    def keep_targets(
-        self, loaded: Loaded, targets: Iterable[TargetFacts], assets: Iterable[Any], stated: dict[str, Any]
-    ) -> None:
+    def keep_targets(self, loaded: Loaded, stated: dict[str, Any]) -> None:
         """Keep what was read.
 
         Args:
-            loaded: the facts of the repo.
-            targets: the targets of the run.
-            assets: the `scan.assets.Question`s whose answers are in `facts`.
+            loaded: the facts of the repo, and the targets of the run.
             stated: `facts_stated` of each target.
         """
         content = self.content
         content.asked = loaded.asked
-        content.targets = [to_json(target) for target in targets]
-        content.assets = [(asdict(one), to_json(loaded.facts.assets[one.key])) for one in assets]
+        content.targets = [to_json(target) for target in loaded.targets]
+        content.assets = [(asdict(one), to_json(loaded.facts.assets[one.key])) for one in loaded.named]
         content.stated = stated
         self.changed = True
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .checks.view import TargetView
     from .facts.static import StaticFacts
     from .options import Options
+    from .scan.lookup import Question
     from .scan.stamps import FileStamps
 
 ALL = "all"
@@ -29,6 +30,7 @@ class Loaded:
     """Facts, and the targets of this run in them.
 
     Attributes:
+        named: paths that were looked up, whose answers are in `facts.assets`.
         asked: files of the repo the facts depend on though nobody reads them, see `scan.repo_paths.questions`.
         keep_files: writes what was read of each file for the next run; nothing of this run waits for it.
         keep_derived: likewise what follows from all of them; another process may write it meanwhile.
@@ -37,6 +39,7 @@ class Loaded:
 
     facts: StaticFacts
     targets: list[TargetFacts]
+    named: list[Question] = field(default_factory=list)
     asked: dict[str, int] = field(default_factory=dict)
     keep_files: Callable[[], None] = lambda: None
     keep_derived: Callable[[], None] = lambda: None
@@ -82,7 +85,6 @@ def load(
     if repo is None:
         raise UsageProblem("usage.repo_missing")
     from .scan import assets, static, tree
-    from .scan.ahead import Ahead
     from .scan.cache import ScanCache
     from .scan.flow.ahead import FlowAhead
     from .scan.project import Project
@@ -93,7 +95,11 @@ def load(
         kept = ScanCache(_cache_file(repo, cache))
         project = Project(repo, cache=kept, stamps=stamps)
         whole = ALL in names or FRAMEWORK in names
-        ahead = Ahead(project) if whole else None
+        ahead: Ahead | None = None
+        if whole:
+            from .scan.ahead import Ahead
+
+            ahead = Ahead(project)
         search = tree.Search(project, ahead=not whole)
         try:
             if search.helped:
@@ -106,10 +112,10 @@ def load(
             search.close()
             if ahead is not None:
                 ahead.close()
-        assets.attach(facts, repo, manifests)
+        named = assets.attach(facts, repo, manifests)
     facts.repo.changes = changes(options, repo)
     helped = isinstance(facts.flow, FlowAhead) and facts.flow.works
-    return Loaded(facts, chosen, outside(asked), kept.save_files, kept.save_derived, helped)
+    return Loaded(facts, chosen, named, outside(asked), kept.save_files, kept.save_derived, helped)
 
 
 def facts_of(options: Options, names: Sequence[str], cache: Path | None) -> StaticFacts:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from .compiled import keep, kept
-
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def load_yaml(path: Path) -> Any:
@@ -17,6 +13,9 @@ def load_yaml(path: Path) -> Any:
     name = f"{path.parent.name}-{path.stem}.yaml.json"
     value = kept(path, name)
     if value is None:
-        value = yaml.load(path.read_bytes(), Loader=_Loader)
+        import yaml
+
+        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        value = yaml.load(path.read_bytes(), Loader=loader)
         keep(path, name, value)
     return value

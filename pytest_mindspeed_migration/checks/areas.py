@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -14,12 +13,10 @@ def load(level: str) -> tuple[str, ...]:
 
     Those of the levels that run code are in packages of their own, which a run at level `static` does not need.
     """
-    root, prefix = str(Path(__file__).parent), f"{__package__}."
-    if level == "static":
-        found = [item for item in pkgutil.iter_modules([root], prefix) if not item.ispkg]
-    else:
-        found = list(pkgutil.walk_packages([root], prefix))
-    names = tuple(sorted(item.name for item in found))
+    root = Path(__file__).parent
+    files = root.glob("*.py") if level == "static" else root.rglob("*.py")
+    modules = {file.relative_to(root).with_suffix("") for file in files if file.stem != "__init__"}
+    names = tuple(sorted(".".join((__package__, *module.parts)) for module in modules))
     for name in names:
         import_module(name)
     return names

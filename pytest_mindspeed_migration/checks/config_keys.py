@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import yaml
-
 from ..analysis.memo import per_facts
 from ..analysis.moved import home_of, left_behind
 from ..analysis.readers import Readers, readers_of, schema_of
@@ -17,6 +15,7 @@ from ..facts.config import ConfigFacts
 from ..facts.static import StaticFacts
 from ..findings import Finding, near
 from ..resources import resource_dir
+from ..yaml_files import load_yaml
 from .registry import check
 from .view import TargetView
 
@@ -61,8 +60,8 @@ def _names_in_code(facts: StaticFacts) -> frozenset[str]:
 @cache
 def other_names() -> dict[str, list[str]]:
     """Keys as other stacks call them, with the place of the same thing here (`contracts/renamed_keys.yaml`)."""
-    text = (resource_dir("contracts") / "renamed_keys.yaml").read_text(encoding="utf-8")
-    return {str(key): list(places) for key, places in yaml.safe_load(text).items()}
+    renamed = load_yaml(resource_dir("contracts") / "renamed_keys.yaml")
+    return {str(key): list(places) for key, places in renamed.items()}
 
 
 @dataclass

@@ -10,7 +10,6 @@ from .. import target_repo
 from ..errors import UsageProblem
 from ..facts.target import RepoFacts
 from ..messages import text
-from . import settings
 
 if TYPE_CHECKING:
     from ..options import Options
@@ -39,7 +38,11 @@ def begin(options: Options, base: Path, collect_only: bool) -> Begun:
         UsageProblem: when the level or the interpreter asked for is not available.
     """
     repo = None if options.facts is not None else target_repo.repo_path(options)
-    if repo is None or options.level == "static":
+    if options.level == "static":
+        return Begun(("static",))
+    from . import settings  # what a run at level static need not import
+
+    if repo is None:
         return Begun(settings.reach(options, None))
     repo = repo.resolve()  # as Python and the system name its files: what is in the checkout is known by its path
     asked = target_repo.manifests_of(options).environment()
@@ -47,7 +50,7 @@ def begin(options: Options, base: Path, collect_only: bool) -> Begun:
     levels = settings.reach(options, interpreter)
     if levels == ("static",) or collect_only:
         return Begun(levels)
-    from .run import ProbeRun  # what a run at level static need not import
+    from .run import ProbeRun
     from .training_request import Training
     from .warm import InterpreterError, WarmInterpreter
 

@@ -33,9 +33,11 @@ def questions(facts: StaticFacts, repo: Path, manifests: Manifests) -> Iterator[
             yield Question(f"{manifest.key}:{key}", value, str(root), lines.get(key))
 
 
-def attach(facts: StaticFacts, repo: Path, manifests: Manifests) -> None:
-    """Add to `facts.assets` what exists of the paths in question; arguments as for `questions`."""
-    facts.assets.update({one.key: one.answer() for one in questions(facts, repo, manifests)})
+def attach(facts: StaticFacts, repo: Path, manifests: Manifests) -> list[Question]:
+    """Add to `facts.assets` what exists of the paths in question, and return these; arguments as for `questions`."""
+    found = list(questions(facts, repo, manifests))
+    facts.assets.update({one.key: one.answer() for one in found})
+    return found
 
 
 def _lines(manifest_path: Path | None) -> dict[str, int]:

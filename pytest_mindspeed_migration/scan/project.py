@@ -14,8 +14,6 @@ from ..facts.flow import FlowFacts
 from ..facts.source import ModuleFacts, NameFacts
 from .cache import ScanCache
 from .flow.ahead import FlowAhead
-from .module_reader import ModuleReader
-from .names import undefined_names
 from .repo_paths import files_below
 from .stamps import FileStamps
 from .text import TextProblem, read_bytes
@@ -186,6 +184,8 @@ class Project:
         paths = [path for path in self._fresh if path not in self._named and self.modules[path].syntax_error is None]
         self._named.update(paths)
         if paths:
+            from .names import undefined_names
+
             self._answers.append(self._pool.submit(undefined_names, self.repo, paths))
 
 
@@ -207,6 +207,8 @@ def read_module(full: Path, path: str) -> ModuleFacts:
     source = read_bytes(full, MAX_BYTES)
     if isinstance(source, TextProblem):
         return _unreadable(path, source.detail)
+    from .module_reader import ModuleReader  # not imported by runs that know every file
+
     name, is_package = module_name(path)
     try:
         with warnings.catch_warnings():

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..atomic import encode
+from ..facts.flow import FlowFacts
 from ..facts.static import StaticFacts, TargetFacts
 from ..facts.target import FRAMEWORK
-from .ahead import Ahead
 from .cache import ScanCache
 from .checkout import repo_facts
-from .flow.run import follow_configuration
-from .framework_files import framework_files
 from .project import Project
 from .targets import Discovery, discover
+
+if TYPE_CHECKING:
+    from .ahead import Ahead
 
 ENTRY = "mindspeed_mm/fsdp/train/trainer.py"
 """The trainer of the FSDP2 stack: where a target without a launch script starts."""
@@ -61,8 +63,10 @@ def scan(
     project.read(_registered_elsewhere(facts, project, chosen))
     facts.modules = dict(sorted(project.modules.items()))
     ahead_of_use = not alone and not everything  # with everything, helpers are at work already
-    facts.flow = project.flow(lambda: follow_configuration(repo, facts, project.core), ahead_of_use)
+    facts.flow = project.flow(lambda: _flow(facts, project), ahead_of_use)
     if everything:
+        from .framework_files import framework_files
+
         more = framework_files(project, facts.scripts, ahead)
         facts.scripts.update(more.scripts)
         facts.docs.update(more.docs)
@@ -73,6 +77,12 @@ def scan(
     if alone:
         project.cache.save()
     return facts
+
+
+def _flow(facts: StaticFacts, project: Project) -> FlowFacts:
+    from .flow.run import follow_configuration
+
+    return follow_configuration(project.repo, facts, project.core)
 
 
 def _registered_elsewhere(facts: StaticFacts, project: Project, chosen: list[TargetFacts]) -> list[str]:

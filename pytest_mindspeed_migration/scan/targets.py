@@ -1,4 +1,7 @@
-"""Finds the migration targets of a repo: every example YAML of the FSDP2 stack, its scripts and READMEs."""
+"""Finds the migration targets of a repo: every example YAML of the FSDP2 stack, its scripts and READMEs.
+
+What reads a kind of file is imported when one has to be read: most runs know most files from an earlier one.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,8 @@ from ..facts.launch import DocFacts, ScriptFacts
 from ..facts.static import TargetFacts
 from ..facts.target import FRAMEWORK
 from ..findings import near
-from .docs import read_doc
 from .repo_paths import files_below
-from .shell import read_script
 from .stamps import FOLDERS_OF_DOCS
-from .yaml_tree import read_config
 
 EXAMPLES = "examples"
 ALL = "all"
@@ -76,13 +76,16 @@ def discover(repo: Path, stamps: dict[str, str] | None = None, before: Discovery
     for rel in files:
         name = posixpath.basename(rel)
         if posixpath.dirname(rel) in folders and (_is_document(name) or re.fullmatch(r"install\w*\.sh", name)):
-            found.docs[rel] = before.docs[rel] if rel in same else read_doc(repo, rel)
+            found.docs[rel] = before.docs[rel] if rel in same else _document(repo, rel)
     found.targets = link_targets(found)
     return found
 
 
 def discover_framework_files(repo: Path) -> Discovery:
     """Read every launch script and document of `repo` that is not the copy of another project's."""
+    from .docs import read_doc
+    from .shell import read_script
+
     found = Discovery()
     for folder in FOLDERS_OF_DOCS:
         for rel in files_below(repo, folder):
@@ -160,6 +163,8 @@ def _target_config(repo: Path, rel: str) -> ConfigFacts | None:
     """What a YAML says that is the config of a target, or a broken one; None of any other."""
     if not _may_be_target(repo, rel):
         return None
+    from .yaml_tree import read_config
+
     config = read_config(repo, rel)
     is_target = config.data is None or any(config.has(f"{section}.{key}") for section, key in _MARKS)
     return config if is_target else None
@@ -202,7 +207,15 @@ def _launch_script(repo: Path, rel: str, folders: set[str], names: Sequence[byte
         head = _head(repo, rel)
         if not any(name in head for name in names):
             return None
+    from .shell import read_script
+
     return read_script(repo, rel)
+
+
+def _document(repo: Path, rel: str) -> DocFacts:
+    from .docs import read_doc
+
+    return read_doc(repo, rel)
 
 
 def link_targets(found: Discovery) -> list[TargetFacts]:

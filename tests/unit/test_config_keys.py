@@ -453,8 +453,8 @@ def test_a_second_scan_takes_unchanged_files_from_the_cache(tmp_path: Path, monk
     kept = {path: path.read_bytes() for path in cache.parent.iterdir()}
     assert len(kept) == 3  # of each file, and two results
     with monkeypatch.context() as patch:
-        for name in ("follow_configuration", "framework_files.discover_framework_files"):
-            patch.setattr(f"pytest_mindspeed_migration.scan.{name if '.' in name else 'static.' + name}", None)
+        for name in ("flow.run.follow_configuration", "framework_files.discover_framework_files"):
+            patch.setattr(f"pytest_mindspeed_migration.scan.{name}", None)
         again = scan(tmp_path, None, ScanCache(cache))
     assert again == first
     assert {path: path.read_bytes() for path in cache.parent.iterdir()} == kept

@@ -260,8 +260,8 @@ def test_after_a_change_only_the_changed_file_is_read(
         read.append(rel)
         return read_config(repo, rel)
 
-    for name, function in (("read_config", note), ("read_script", None), ("read_doc", None)):
-        monkeypatch.setattr(f"pytest_mindspeed_migration.scan.targets.{name}", function)
+    for name, function in (("yaml_tree.read_config", note), ("shell.read_script", None), ("docs.read_doc", None)):
+        monkeypatch.setattr(f"pytest_mindspeed_migration.scan.{name}", function)
     found = Search(Project(repo, cache=ScanCache(tmp_path / "kept" / "cache.json"))).result()
     assert read == ["examples/solo/solo_config.yaml"]
     assert [target.model_id for target in found.targets if target.name == "solo"] == ["other"]
