@@ -30,9 +30,12 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 def pytest_configure(config: pytest.Config) -> None:
     """Start the machinery when an option or ini key asks for it."""
     if options.active(config):
-        from .session import activate
+        from .garbage import without_collection
 
-        activate(config)
+        with without_collection():
+            from .session import activate
+
+            activate(config)
 
 
 @pytest.fixture

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import UsageProblem
 from .facts.target import FRAMEWORK, ChangeFacts, TargetFacts
+from .garbage import without_collection
 from .manifests import Manifests, read_manifests
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def load(
     from .scan.repo_paths import questions
     from .scan.stamps import outside
 
-    with _without_collection(), questions() as asked:
+    with without_collection(), questions() as asked:
         kept = ScanCache(_cache_file(repo, cache))
         project = Project(repo, cache=kept, stamps=stamps)
         whole = ALL in names or FRAMEWORK in names
@@ -123,19 +122,6 @@ def facts_of(options: Options, names: Sequence[str], cache: Path | None) -> Stat
     loaded = load(replace(options, targets=tuple(names), manifests=()), Manifests(), cache, lenient=True)
     loaded.keep()
     return loaded.facts
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Trees and facts hold no cycles: looking for some is a third of the time, and again each time during the run."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-        gc.freeze()
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def repo_path(options: Options) -> Path | None:
