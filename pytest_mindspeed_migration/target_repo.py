@@ -102,13 +102,14 @@ def load(
         search = tree.Search(project, ahead=not whole)
         try:
             if search.helped:
-                project.read([static.ENTRY] if static.ENTRY in project.files else [])
+                project.read([static.ENTRY] if static.ENTRY in project.files else [], wait=False)
             found = search.result()
             chosen = select(found.targets, names, manifests, options, lenient)
             chosen_names = [target.name for target in chosen]
             facts = static.scan(repo, chosen_names, kept, found, project, ahead, alone=False)
         finally:
             search.close()
+            project.close()
             if ahead is not None:
                 ahead.close()
         named = assets.attach(facts, repo, manifests)

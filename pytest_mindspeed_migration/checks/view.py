@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..facts.assets import AssetFacts
 from ..facts.config import ConfigFacts
 from ..facts.launch import DocFacts, ScriptFacts
-from ..facts.runtime import ProbeFacts
 from ..facts.static import StaticFacts
 from ..facts.target import FRAMEWORK, TargetFacts
 from .registry import NothingToJudge
 
 if TYPE_CHECKING:
+    from ..facts.runtime import ProbeFacts
     from ..outcomes import Verdict
 
 __all__ = ["FRAMEWORK", "MODEL_KEY", "TargetView"]

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..atomic import portable
-from ..facts.runtime import raised_from
 from ..messages import finding_line, finding_text, text
 from ..remedies import remedy_of
 from ..report.coverage import merged
@@ -164,6 +163,8 @@ def _probe_log(probe: ProbeFacts, whole: bool) -> list[str]:
     for step in probe.steps.values():
         lines.append(f"  {step.name}: {step.status} ({step.seconds} s)")
         if step.error is not None:
+            from ..facts.runtime import raised_from  # what a run without probes need not import
+
             raised = [step.error, *map(raised_from, step.error.chain)]
             lines.extend(f"    {error.type}: {error.message}" for error in raised)
     printed = probe.log.splitlines()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 from ..helper import Helper
 from .framework_files import FrameworkFiles, read_framework_files
-from .names import undefined_names
+from .names import UndefinedNames
 from .project import Project, read_module
 from .repo_paths import same_answers
 
@@ -62,14 +62,12 @@ class Ahead:
 
     def _work(self) -> Iterator[Any]:
         project = self._project
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            names = pool.submit(undefined_names, project.repo, sorted(self._fresh))
+        with closing(UndefinedNames(project.repo, sorted(self._fresh))) as names:
             yield {path: read_module(project.repo / path, path) for path in self._theirs}
             if self._reads_framework:
                 more = read_framework_files(project, {})
                 yield more, project.stamps_of(more.other_modules)
-            answer = names.result()
-        yield answer
+            yield names.answer()
 
 
 def _share(sizes: dict[str, int]) -> set[str]:

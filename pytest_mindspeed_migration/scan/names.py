@@ -17,7 +17,7 @@ from ..facts.source import NameFacts
 from ..findings import near
 from .nodes import children
 
-UNDEFINED, BEFORE_ASSIGNMENT, STAR = "F821", "F823", "F405"
+_RULES = UNDEFINED, BEFORE_ASSIGNMENT, STAR = "F821", "F823", "F405"
 STAR_DETAIL = "star"
 """`NameFacts.detail` of a name that only a star import can provide: the check looks it up in the imported modules."""
 UNREADABLE_DETAIL = "not UTF-8"
@@ -46,27 +46,41 @@ class _Report(NamedTuple):
     column: int
 
 
-def undefined_names(repo: Path, paths: Sequence[str]) -> dict[str, list[NameFacts]]:
-    """Names that no scope of their file binds, by file.
+class UndefinedNames:
+    """The question which names of some files no scope binds. ruff works on it in a process of its own."""
 
-    Args:
-        repo: folder the paths are relative to.
-        paths: Python files.
+    def __init__(self, repo: Path, paths: Sequence[str]) -> None:
+        """Ask.
 
-    Raises:
-        UsageProblem: when ruff is not installed or does not answer; undefined names must not pass unseen.
-    """
-    repo = repo.resolve()
-    reports: dict[str, list[_Report]] = {}
-    found: dict[str, list[NameFacts]] = {}
-    for start in range(0, len(paths), _CHUNK):
-        chunk = paths[start : start + _CHUNK]
-        complete = _ruff(repo, chunk, reports)
-        if not complete:
-            found.update({path: [NameFacts("", 1, detail=UNREADABLE_DETAIL)] for path in chunk if _other(repo / path)})
-    for path, items in reports.items():
-        found[path] = list(islice(_names(repo / path, items), _MAX_NAMES))
-    return found
+        Args:
+            repo: folder the paths are relative to.
+            paths: Python files.
+
+        Raises:
+            UsageProblem: when ruff is not installed or does not start; undefined names must not pass unseen.
+        """
+        self._repo = repo.resolve()
+        chunks = [paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)]
+        self._runs = [(chunk, _ruff(self._repo, chunk)) for chunk in chunks]
+
+    def answer(self) -> dict[str, list[NameFacts]]:
+        """The names by file. Raises UsageProblem when ruff does not answer."""
+        repo, found = self._repo, dict[str, list[NameFacts]]()
+        reports: dict[str, list[_Report]] = {}
+        for chunk, run in self._runs:
+            complete = _reports(repo, chunk, run, reports)
+            if not complete:
+                unread = [path for path in chunk if _other(repo / path)]
+                found.update({path: [NameFacts("", 1, detail=UNREADABLE_DETAIL)] for path in unread})
+        for path, items in reports.items():
+            found[path] = list(islice(_names(repo / path, items), _MAX_NAMES))
+        return found
+
+    def close(self) -> None:
+        """End ruff where nobody waits for the answer any more."""
+        for _, run in self._runs:
+            run.kill()
+            run.communicate()
 
 
 def _other(full: Path) -> bool:
@@ -80,23 +94,29 @@ def _other(full: Path) -> bool:
     return False
 
 
-def _ruff(repo: Path, paths: Sequence[str], reports: dict[str, list[_Report]]) -> bool:
-    """Add the reports on these files by file; whether ruff read all of them."""
-    known = set(paths)
-    rules = (UNDEFINED, BEFORE_ASSIGNMENT, STAR)
+def _ruff(repo: Path, paths: Sequence[str]) -> subprocess.Popen[bytes]:
     command = [_binary(), "check", "--isolated", "--no-cache", "--ignore-noqa", "--exit-zero", "--no-fix"]
-    command += ["--select", ",".join(rules), "--output-format", "json", "--", *paths]
+    command += ["--select", ",".join(_RULES), "--output-format", "json", "--", *paths]
     try:
-        run = subprocess.run(command, cwd=repo, capture_output=True, timeout=_TIMEOUT)
-        for item in json.loads(run.stdout, object_hook=_needed):
+        return subprocess.Popen(command, cwd=repo, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except OSError as error:
+        raise UsageProblem("usage.ruff_failed", error=str(error)) from error
+
+
+def _reports(repo: Path, paths: Sequence[str], run: subprocess.Popen[bytes], reports: dict[str, list[_Report]]) -> bool:
+    """Add what ruff reports on these files by file; whether it read all of them."""
+    known = set(paths)
+    try:
+        printed, complaints = run.communicate(timeout=_TIMEOUT)
+        for item in json.loads(printed, object_hook=_needed):
             path = os.path.relpath(item["filename"], repo)
-            if item["code"] in rules and path in known:
+            if item["code"] in _RULES and path in known:
                 name = item["message"].split("`")[1]  # ruff writes the name between backquotes
                 place = item["location"]
                 reports.setdefault(path, []).append(_Report(item["code"], name, place["row"], place["column"]))
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise UsageProblem("usage.ruff_failed", error=str(error)) from error
-    return not run.stderr
+    return not complaints
 
 
 def _needed(item: dict[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import ast
 import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..facts.flow import FlowFacts
 from ..facts.source import ModuleFacts, NameFacts
@@ -17,6 +17,9 @@ from .flow.ahead import FlowAhead
 from .repo_paths import files_below
 from .stamps import FileStamps
 from .text import TextProblem, read_bytes
+
+if TYPE_CHECKING:
+    from .names import UndefinedNames
 
 MAX_BYTES = 400_000
 """A Python file above this size is generated data, not a plugin; it is reported as unreadable. Its tree takes up to 700
@@ -44,8 +47,7 @@ class Project:
         self._ahead: dict[str, tuple[list[int], ModuleFacts]] = {}  # read before anybody asked, with the stamp
         self._fresh: dict[str, list[int]] = {}  # files read anew, with the stamp they are cached under
         self._stamps: dict[str, list[int]] = {}  # of every file read
-        self._pool = ThreadPoolExecutor(max_workers=1)
-        self._answers: list[Future[dict[str, list[NameFacts]]]] = []
+        self._asked: list[UndefinedNames] = []  # ruff is at work on them
         self._named: set[str] = set()  # files whose undefined names are known
 
     @cached_property
@@ -58,12 +60,12 @@ class Project:
         """What results are kept under that follow from all files; "" where nothing is kept."""
         return self.stamps.texts if self.cache.kept else ""
 
-    def read(self, paths: Iterable[str]) -> None:
+    def read(self, paths: Iterable[str], wait: bool = True) -> None:
         """Read these files and what they import, however indirectly, inside the FSDP2 package.
 
         A file outside it (the older Megatron-style stack) is read, so that names imported from it can be checked, but
-        its own imports are not followed: they belong to the other stack. The undefined names of the files are there
-        after `finish()`.
+        its own imports are not followed: they belong to the other stack. Without `wait`, the undefined names of the
+        files are there only after `finish()`: finding them goes on in a process of its own.
         """
         pending = list(paths)
         while pending:
@@ -75,6 +77,9 @@ class Project:
             if path.startswith(self.core):
                 pending.extend(self._files_of(facts.name))  # the packages above it run first
                 pending.extend(self._imported_files(facts))
+        self._ask_for_undefined_names()
+        if wait:
+            self._add_undefined_names()
 
     def read_beside(self, paths: Iterable[str]) -> dict[str, ModuleFacts]:
         """Read files of the other stack with the modules they name directly; they do not join `modules`."""
@@ -137,12 +142,8 @@ class Project:
         return found
 
     def finish(self) -> None:
-        """Close the reading: take the undefined names, and hand what is new to the cache."""
-        self.ask_for_names()
-        for answer in self._answers:
-            self.add_names(answer.result())
-        self._answers.clear()
-        self._pool.shutdown()
+        """Close the reading: hand what is new to the cache."""
+        self._add_undefined_names()
         for path, stamp in self._fresh.items():
             self.cache.keep_file(path, stamp, self.modules[path])
 
@@ -179,14 +180,25 @@ class Project:
         ahead = self._ahead.pop(path, None)
         return ahead[1] if ahead is not None and ahead[0] == stamp else read_module(full, path)
 
-    def ask_for_names(self) -> None:
-        """Have ruff look at the files that were not in the cache and have not been asked about yet, in a thread."""
+    def close(self) -> None:
+        """End what still looks for undefined names."""
+        for asked in self._asked:
+            asked.close()
+
+    def _ask_for_undefined_names(self) -> None:
+        """Have ruff look at the files that were not in the cache and have not been asked about yet."""
         paths = [path for path in self._fresh if path not in self._named and self.modules[path].syntax_error is None]
         self._named.update(paths)
         if paths:
-            from .names import undefined_names
+            from .names import UndefinedNames
 
-            self._answers.append(self._pool.submit(undefined_names, self.repo, paths))
+            self._asked.append(UndefinedNames(self.repo, paths))
+
+    def _add_undefined_names(self) -> None:
+        """Take the names no scope binds from the answers."""
+        while self._asked:
+            self.add_names(self._asked[0].answer())
+            self._asked.pop(0)
 
 
 def _stamp(full: Path) -> list[int]:

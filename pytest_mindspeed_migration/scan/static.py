@@ -57,10 +57,9 @@ def scan(
     if everything:
         if ahead is not None:
             ahead.modules()
-        project.read(project.below(project.core))
-        project.ask_for_names()
-    project.read([path for target in chosen for path in entry_files(facts, project, target)])
-    project.read(_registered_elsewhere(facts, project, chosen))
+        project.read(project.below(project.core), wait=False)
+    project.read([path for target in chosen for path in entry_files(facts, project, target)], wait=False)
+    project.read(_registered_elsewhere(facts, project, chosen), wait=False)
     facts.modules = dict(sorted(project.modules.items()))
     ahead_of_use = not alone and not everything  # with everything, helpers are at work already
     facts.flow = project.flow(lambda: _flow(facts, project), ahead_of_use)

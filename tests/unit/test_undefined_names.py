@@ -42,7 +42,7 @@ def test_a_file_in_another_encoding_is_marked_and_not_passed_over(tmp_path: Path
 def test_a_cached_file_is_not_asked_about_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = tmp_path / "cache.json"
     first = read(tmp_path, b"print(gone)\n", cache)
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("ruff was started again"))
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("ruff was started again"))
     project = Project(tmp_path, cache=ScanCache(cache))
     project.read([FILE])
     assert [(item.name, item.line, item.detail) for item in project.modules[FILE].unbound] == first == [("gone", 1, "")]
