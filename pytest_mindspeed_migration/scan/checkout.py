@@ -13,9 +13,9 @@ def repo_facts(repo: Path) -> RepoFacts:
     """Commit and state of the checkout, and what is wrong when it is not a MindSpeed-MM checkout."""
     if not os.path.isdir(repo / "mindspeed_mm" / "fsdp"):
         return RepoFacts(problem="not_mindspeed_mm")
-    head = _git(repo, "rev-parse", "HEAD")
-    top = _git(repo, "rev-parse", "--show-toplevel")
-    if head is None or top is None or Path(top).resolve() != repo.resolve():
+    answer = _git(repo, "rev-parse", "HEAD", "--show-toplevel")
+    head, _, top = (answer or "").partition("\n")
+    if not top or Path(top).resolve() != repo.resolve():
         return RepoFacts()
     return RepoFacts(commit=head, dirty=bool(_git(repo, "status", "--porcelain", "--untracked-files=no")))
 
