@@ -21,6 +21,9 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Serve the options that show or write something and stop."""
     if not options.active(config):
         return None
+    from .plain_imports import import_plainly
+
+    import_plainly(config)
     from .commands import run_command
 
     return run_command(config)
