@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 2  # probes: each computes with one thread and takes up to some GB
 _END_SECONDS = 2
 _FIRST = ("environment", "plugins")
-_OTHERS = ("data_errors", "model", "errors")  # all but the longest one, `batch`
+_OTHERS = ("data_errors", "model", "errors", "plugin_errors")  # all but the longest one, `batch`
 
 Run = Callable[["TargetView", str], "ProbeFacts"]
 

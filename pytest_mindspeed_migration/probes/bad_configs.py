@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 NO_SUCH = "no_such"
 _DATASET_TYPE = "data.dataset_param.dataset_type"
-_PLUGINS = "training.plugin"
+PLUGINS = "training.plugin"
 
 
 def bad_configs(view: TargetView) -> list[dict[str, Any]]:
-    """Cases for the probe `errors`: `name`, `overrides`, `until` and `wrong`, the text an error has to name."""
+    """Cases for the probes `errors` and `plugin_errors`.
+
+    Each has `name`, `overrides`, `until` and `wrong`, the text an error has to name.
+    """
     return list(_cases(view))
 
 
@@ -33,7 +36,7 @@ def _cases(view: TargetView) -> Iterator[dict[str, Any]]:
         yield _case("model_path", {MODEL_KEY: f"/{NO_SUCH}/folder"}, "model", f"/{NO_SUCH}/folder")
     if view.plugins:
         wrong = f"mindspeed_mm/fsdp/models/{NO_SUCH}"
-        yield _case("plugin", {_PLUGINS: [wrong]}, "model", NO_SUCH)
+        yield _case("plugin", {PLUGINS: [wrong]}, "model", NO_SUCH)
     strict = _strict_node(view)
     if strict is not None:
         yield _case("strict_key", {f"{strict}.{NO_SUCH}_key": 1}, "config", f"{NO_SUCH}_key")

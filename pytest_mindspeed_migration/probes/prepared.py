@@ -18,7 +18,7 @@ from typing import Any
 from ..facts.runtime import ProbeFacts
 from .limits import end_session
 
-PROBES = ("model", "shrink", "batch", "data_errors")
+PROBES = ("model", "shrink", "batch", "data_errors", "errors")
 """Probes that begin by importing the plugins and ask nothing about the import itself."""
 
 

@@ -11,7 +11,7 @@ from ..checks.registry import NothingToJudge
 from ..checks.view import MODEL_KEY
 from ..evidence.collector import folder_name
 from ..facts.training import DEVICES, REHEARSAL
-from .bad_configs import bad_configs
+from .bad_configs import PLUGINS, bad_configs
 from .plan_request import on_meta, plan_uses
 from .portable import overrides_of
 from .training_request import launch_of, training_overrides
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..checks.view import TargetView
     from .run import ProbeRun
 
+_PLUGIN_ERRORS = "plugin_errors"
+_MISTAKES = ("errors", _PLUGIN_ERRORS)
 _WITHOUT_CONFIG = ("environment",)
 _AS_WRITTEN = ("plugins",)
 _WITH_MODEL = ("model", "shrink", "batch", "data_errors", REHEARSAL, DEVICES)
@@ -55,7 +57,7 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
         "boot": run.interpreter.boot,
         "overrides": {one.yaml_path: one.value for one in overrides},
         "override_notes": [one.shown(run.lang) for one in overrides],
-        "cover": [] if probe == "errors" else sorted(plugins_of(view.facts, target.name).owned),
+        "cover": [] if probe in _MISTAKES else sorted(plugins_of(view.facts, target.name).owned),
         "file": _file(target.name, probe),
     }
     if trains:
@@ -67,8 +69,9 @@ def request_for(view: TargetView, probe: str, run: ProbeRun) -> dict[str, Any]:
             "step_seconds": run.training.step_seconds,
             "stand_ins": run.training.on_cpu(probe),
         }
-    if probe == "errors":
-        request["cases"] = bad_configs(view)
+    if probe in _MISTAKES:
+        of_plugins = probe == _PLUGIN_ERRORS
+        request["cases"] = [case for case in bad_configs(view) if (PLUGINS in case["overrides"]) == of_plugins]
         if not request["cases"]:
             raise NothingToJudge("cpu.no_config")
     if probe == "model":

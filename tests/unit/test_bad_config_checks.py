@@ -11,6 +11,9 @@ import pytest
 from runtime_facts import Shown, said
 
 import pytest_mindspeed_migration
+from pytest_mindspeed_migration.checks.registry import NothingToJudge
+from pytest_mindspeed_migration.checks.view import TargetView
+from pytest_mindspeed_migration.facts.runtime import ProbeFacts
 from pytest_mindspeed_migration.findings import Finding
 
 INSIDE = Path(pytest_mindspeed_migration.__file__).parent / "probes" / "inside"
@@ -23,8 +26,21 @@ PLUGIN = "mindspeed_mm/fsdp/models/qwen3omni/modeling_qwen3_omni_moe.py"
 HUB = {"file": "mindspeed_mm/fsdp/models/modelhub.py", "line": 124}
 
 
-def _judged(text: str, **more: Any) -> list[Finding]:
-    shown = Shown("qwen3_omni_moe")
+class Given(Shown):
+    """A target to which one of the probes gives a mistake; the other one has none to give."""
+
+    idle = "plugin_errors"
+
+    def facts(self, view: TargetView, probe: str) -> ProbeFacts:
+        """What a check asks for."""
+        if probe == self.idle:
+            raise NothingToJudge("cpu.no_config")
+        return super().facts(view, probe)
+
+
+def _judged(text: str, idle: str = "plugin_errors", **more: Any) -> list[Finding]:
+    shown = Given("qwen3_omni_moe")
+    shown.idle = idle
     frame = {"file": PLUGIN, "line": 2012, "function": "overwrite"}
     error = {"type": "AttributeError", "message": text, "frames": [frame], "chain": []}
     case = {"name": "model_path", "overrides": {PATH: WRONG}, "until": "model", "wrong": WRONG}
@@ -38,6 +54,10 @@ def test_an_error_of_the_plugin_that_does_not_name_the_mistake_fails() -> None:
     found = _judged("no attribute 'thinker_config'")
     assert said(found) == [("error", "bad_config.unclear", PATH)]
     assert found[0].path == PLUGIN
+
+
+def test_mistakes_are_judged_whichever_probe_gives_them() -> None:
+    assert said(_judged("no attribute", idle="errors")) == [("error", "bad_config.unclear", PATH)]
 
 
 def test_an_error_that_names_the_mistake_passes() -> None:

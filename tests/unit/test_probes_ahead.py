@@ -58,15 +58,15 @@ def runs() -> Runs:
 def test_the_probes_of_a_target_and_of_the_one_after_it_run_each_once(runs: Runs) -> None:
     ahead = ProbesAhead(runs, TARGETS, _view)
     assert ahead.facts(_view(TARGETS[1]), "plugins").probe == "b/plugins"
-    begun = runs.wait(14)
+    begun = runs.wait(16)
     time.sleep(0.01)
     assert sorted(begun) == sorted(
-        [f"{name}/{probe}" for name in "bc" for probe in ("batch", "data_errors", "model", "errors")]
+        [f"{name}/{probe}" for name in "bc" for probe in ("batch", "data_errors", "model", "errors", "plugin_errors")]
         + [f"{name}/{probe}" for name in "bcd" for probe in ("environment", "plugins")]
     )
     assert begun.index("b/plugins") < begun.index("b/batch") < begun.index("c/plugins") < begun.index("b/errors")
     assert ahead.facts(_view(TARGETS[2]), "model").probe == "c/model"
-    assert len(runs.wait(18)) == len(set(begun)) == 18  # now those of the last one as well
+    assert len(runs.wait(21)) == len(set(begun)) == 21  # now those of the last one as well
     assert runs.most == 2
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...facts.runtime import Raised
+from ...facts.runtime import Raised, StepFacts
 from ...findings import Finding
 from ..ownership import level_at
-from ..registry import check
+from ..registry import NothingToJudge, check
 from ..view import TargetView
 from .steps import data_of, first_line, place_of
 
-_PROBE = "errors"
+_PROBES = ("errors", "plugin_errors")
 
 
 @check("verify.bad_config_errors", level="cpu")
@@ -22,14 +22,23 @@ def mistakes_are_named(view: TargetView) -> list[Finding]:
     note, since a migration may not change the framework.
     """
     data_of(view, "plugins", "plugins")  # where the run ends before the mistake is read, it tells nothing of it
-    found: list[Finding] = []
-    for step in view.probe(_PROBE).steps.values():
-        if step.name == "boot" or "result" not in step.data:
-            continue
-        finding = _judged(view, step.data["case"], step.data["result"])
-        if finding is not None:
-            found.append(finding)
-    return found
+    given = [step.data for step in _steps(view) if "result" in step.data]
+    found = [_judged(view, data["case"], data["result"]) for data in given]
+    return [finding for finding in found if finding is not None]
+
+
+def _steps(view: TargetView) -> list[StepFacts]:
+    """Steps of the probes that have a mistake to give."""
+    steps: list[StepFacts] = []
+    idle: NothingToJudge | None = None
+    for probe in _PROBES:
+        try:
+            steps += view.probe(probe).steps.values()
+        except NothingToJudge as nothing:  # a config without plugins has no wrong list of them
+            idle = nothing
+    if idle is not None and not steps:
+        raise idle
+    return steps
 
 
 def _judged(view: TargetView, case: dict[str, Any], result: dict[str, Any]) -> Finding | None:

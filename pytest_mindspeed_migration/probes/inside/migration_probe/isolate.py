@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .covered import stop_in_child
 from .describe import describe, print_error
 
 
@@ -31,6 +32,7 @@ def in_child(function: Callable[[], Any], repo: str, seconds: float) -> dict[str
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
+        stop_in_child()
         os.close(reading)
         _answer(function, repo, writing)
     os.close(writing)

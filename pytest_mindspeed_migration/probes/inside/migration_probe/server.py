@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from .boot import boot
+from .covered import import_ahead
 from .describe import print_error
 from .isolate import one_thread
 from .loaded_once import leave_word, load_ahead
@@ -42,6 +43,7 @@ def serve(path: str) -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     listener = _listen(path)
     boot(json.loads(os.environ.pop("MIGRATION_PROBE_BOOT", "{}")))
+    import_ahead()
     one_thread()
     _Server(listener).run()
 

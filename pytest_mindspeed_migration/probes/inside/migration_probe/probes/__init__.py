@@ -14,7 +14,7 @@ from ..isolate import keep_memory, one_thread
 from ..loaded_once import asked
 from ..steps import Send, Steps
 
-NAMES = ("environment", "plugins", "model", "shrink", "batch", "data_errors", "errors", "rehearsal")
+NAMES = ("environment", "plugins", "model", "shrink", "batch", "data_errors", "errors", "plugin_errors", "rehearsal")
 
 
 def run(request: dict[str, Any], send: Send) -> None:
@@ -35,7 +35,7 @@ def run(request: dict[str, Any], send: Send) -> None:
         if name != "rehearsal":
             keep_memory()
             one_thread()  # what a probe computes is small: threads that wait for each other cost more than they bring
-        measured = Measured(request["repo"], request.get("cover", []))
+        measured = Measured(request["repo"], request.get("cover", []), request.get("run"))
         measured.start()
         importlib.import_module(f"{__name__}.{name}").probe(request, steps)
         lines = measured.lines(statements_too=name == "plugins")  # once for a target is enough

@@ -13,32 +13,28 @@ from ..plugins import import_plugins
 from ..steps import Steps
 from ..warned import warned
 
-_PLUGINS = "training.plugin"
 _SECONDS = 60
 
 
 def probe(request: dict[str, Any], steps: Steps) -> None:
     """One step a case of `request["cases"]`: its `overrides` hold the mistake, `until` says how far the run goes.
 
-    A mistake in the list of plugins is given first: for the others the plugins are imported once.
+    The plugins are imported once, before: a mistake in the list of plugins is a matter of the probe `plugin_errors`.
     """
     standins.use_with_torch()
-    for case in request["cases"]:
-        if _PLUGINS in case["overrides"]:
-            _give(request, steps, case)
     with steps.step("plugins"):
         _import(request, start(request, request.get("overrides")))
+    give(request, steps)
+
+
+def give(request: dict[str, Any], steps: Steps) -> None:
+    """Give each case to a child of this process."""
     for case in request["cases"]:
-        if _PLUGINS not in case["overrides"]:
-            _give(request, steps, case)
-
-
-def _give(request: dict[str, Any], steps: Steps, case: dict[str, Any]) -> None:
-    with steps.step(case["name"]) as data:
-        overrides = {**request.get("overrides", {}), **case["overrides"]}
-        data["case"] = case
-        run = partial(_run, request, overrides, case["until"])
-        data["result"] = in_child(run, request["repo"], _SECONDS)
+        with steps.step(case["name"]) as data:
+            overrides = {**request.get("overrides", {}), **case["overrides"]}
+            data["case"] = case
+            run = partial(_run, request, overrides, case["until"])
+            data["result"] = in_child(run, request["repo"], _SECONDS)
 
 
 def _run(request: dict[str, Any], overrides: dict[str, Any], until: str) -> dict[str, Any]:
