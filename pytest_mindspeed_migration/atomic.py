@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import tempfile
+from contextlib import suppress
 from json.encoder import encode_basestring as _quoted
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ def write_atomic(path: Path, text: str) -> None:
             stream.write(encode(text))
         os.chmod(name, 0o644)
         os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
+    except BaseException:  # Ctrl-C, too, even when the file has its name by then: that must not become an OSError
+        with suppress(OSError):
+            os.unlink(name)
         raise
 
 

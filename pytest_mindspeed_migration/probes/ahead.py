@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 2  # probes: each computes with one thread and takes up to some GB
 _END_SECONDS = 2
+_TICK = 0.25  # seconds between looks at what else happens
 _FIRST = ("environment", "plugins")
 _OTHERS = ("data_errors", "model", "errors", "plugin_errors")  # all but the longest one, `batch`
 
@@ -50,7 +51,11 @@ class ProbesAhead:
         if view.target.name in self._names:
             self._reach(self._names.index(view.target.name))
         future = self._futures.get((view.target.name, probe))
-        return future.result() if future is not None else self._run(view, probe)
+        if future is None:
+            return self._run(view, probe)
+        while not wait([future], _TICK).done:  # Ctrl-C just before a wait without an end would not end it
+            pass
+        return future.result()
 
     def end(self, stop: Callable[[], None]) -> None:
         """Begin no more probes, and wait until what runs has ended.
