@@ -11,8 +11,11 @@ import pytest
 
 import pytest_mindspeed_migration
 from pytest_mindspeed_migration import helper
+from pytest_mindspeed_migration.analysis.index import Ref
 from pytest_mindspeed_migration.facts.codec import to_json
 from pytest_mindspeed_migration.scan.flow.ahead import FlowAhead
+from pytest_mindspeed_migration.scan.flow.state import State
+from pytest_mindspeed_migration.scan.flow.values import Instance, Mapping, Node
 from pytest_mindspeed_migration.scan.static import scan
 
 DEMO = Path(pytest_mindspeed_migration.__file__).parent / "demo" / "repo"
@@ -45,3 +48,29 @@ def test_flow_facts_that_are_waited_for_are_those_of_a_scan_that_waits_for_all(
     assert ahead.flow.works is (forks and hasattr(os, "fork"))
     assert to_json(ahead) == to_json(here)
     assert ahead == here
+
+
+def test_who_was_handed_an_object_looks_again_when_it_comes_to_hold_configuration() -> None:
+    state, reader, cls = State(), Ref("function", "load", "load"), Ref("class", "state", "ModelState")
+    handed = frozenset([Mapping("load.py:1:0")])
+    state.put(Mapping("load.py:1:0"), "model", frozenset([Instance(cls)]))
+    assert not state.carries(handed, reader)
+    state.set_attribute(cls, "config", frozenset([Node("model")]))
+    assert state.next() == reader
+    assert state.carries(handed, reader)
+    assert state.carriers == [cls]
+
+
+def test_who_has_looked_into_a_mapping_looks_again_when_it_gets_another_key() -> None:
+    state, reader = State(), Ref("function", "load", "load")
+    assert state.entries(Mapping("load.py:1:0"), reader) == {}
+    state.put(Mapping("load.py:1:0"), "model", frozenset([Node("model")]))
+    assert state.next() == reader
+    assert state.entries(Mapping("load.py:1:0"), reader) == {"model": frozenset([Node("model")])}
+
+
+def test_objects_that_hold_each_other_are_followed_to_an_end() -> None:
+    state, first, second = State(), Ref("class", "a", "A"), Ref("class", "b", "B")
+    state.set_attribute(first, "other", frozenset([Instance(second)]))
+    state.set_attribute(second, "other", frozenset([Instance(first)]))
+    assert not state.carries(frozenset([Instance(first)]), None)

@@ -34,6 +34,7 @@ class Engine:
     _opened: set[Ref] = field(default_factory=set)
     _found: dict[Ref | None, Found] = field(default_factory=dict)  # by the function in whose last reading it was
     _now: Found = field(default_factory=dict)
+    _reading: Ref | None = None
 
     def follow(self, modules: Iterable[str]) -> FlowFacts:
         """Seed every function of these modules that takes a schema class, then read until nothing changes.
@@ -60,6 +61,7 @@ class Engine:
 
     def _begin(self, function: Ref | None) -> None:
         """What is recorded from now on belongs to a new reading of the function, or to none."""
+        self._reading = function
         self._now = {} if function is not None else self._found.get(None, {})
         self._found[function] = self._now
 
@@ -139,12 +141,12 @@ class Engine:
         rest = positional[len(names) :] + arguments.star
         if rest and function.signature.varargs:
             self.state.add(("param", ref, function.signature.varargs), frozenset().union(*rest))
-        self._bind_keywords(ref, function, arguments)
+        self._bind_keywords(ref, function, arguments, caller)
         if ref not in self.state.visited:
             self.state.enqueue(ref)
         return self.state.get(("return", ref), caller)
 
-    def _bind_keywords(self, ref: Ref, function: FunctionFacts, arguments: Arguments) -> None:
+    def _bind_keywords(self, ref: Ref, function: FunctionFacts, arguments: Arguments, caller: Ref | None) -> None:
         names = {*function.signature.params[function.signature.posonly :], *function.signature.kwonly}
         extra: dict[str, Values] = {}
         for name, values in arguments.keywords.items():
@@ -159,7 +161,7 @@ class Engine:
                 if packed:
                     self.state.add(("param", ref, packed), frozenset([value]))
             elif isinstance(value, Mapping):
-                for key, values in self.state.entries(value, ref).items():
+                for key, values in self.state.entries(value, caller).items():
                     if key in names:
                         self.state.add(("param", ref, key), values)
                     else:
@@ -200,7 +202,7 @@ class Engine:
                 mark = ("escapes", value.path, path, reason)
                 _keep_first(self._now, mark, Escape(value.path, path, line, reason))
             elif isinstance(value, Mapping):
-                for inner in self.state.entries(value, None).values():
+                for inner in self.state.entries(value, self._reading).values():
                     self.escape(inner, path, line, reason)
 
     def bind(self, node: Node, cls: Ref, path: str, line: int) -> None:

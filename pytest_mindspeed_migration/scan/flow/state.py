@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Hashable
+from typing import Any
 
 from ...analysis.index import Ref
 from .values import NOTHING, Instance, Mapping, Node, Partial, Value, Values
@@ -13,21 +14,25 @@ class State:
     """Cells of abstract values (parameters, attributes, returns, globals) with the functions that depend on them."""
 
     def __init__(self) -> None:
-        self._cells: dict[Hashable, Values] = {}
-        self._keys: dict[Mapping, list[str]] = {}
+        self._cells: dict[Hashable, frozenset[Any]] = {}
         self._readers: defaultdict[Hashable, set[Ref]] = defaultdict(set)
         self._queue: deque[Ref] = deque()
         self._queued: set[Ref] = set()
         self.visited: set[Ref] = set()
-        self.carriers: set[Ref] = set()  # classes whose instances hold configuration
+        self._owners: set[Ref] = set()  # classes whose instances hold anything
 
-    def get(self, cell: Hashable, reader: Ref | None) -> Values:
+    @property
+    def carriers(self) -> list[Ref]:
+        """Classes whose instances hold configuration."""
+        return [owner for owner in self._owners if self._carries(Instance(owner), None)]
+
+    def get(self, cell: Hashable, reader: Ref | None) -> frozenset[Any]:
         """Values of a cell; `reader` looks again when it grows."""
         if reader is not None:
             self._readers[cell].add(reader)
         return self._cells.get(cell, NOTHING)
 
-    def add(self, cell: Hashable, values: Values) -> None:
+    def add(self, cell: Hashable, values: frozenset[Any]) -> None:
         """Add values to a cell."""
         known = self._cells.get(cell, NOTHING)
         if not values <= known:
@@ -37,23 +42,19 @@ class State:
 
     def put(self, mapping: Mapping, key: str, values: Values) -> None:
         """Add values under a key of a mapping."""
-        keys = self._keys.setdefault(mapping, [])
-        if key not in keys:
-            keys.append(key)
+        self.add(("keys", mapping), frozenset([key]))
         self.add(("key", mapping, key), values)
-        self.add(("carrier", mapping), frozenset(value for value in values if self._carries(value, None)))
+        self.add(("held", mapping), _may_carry(values))
 
     def entries(self, mapping: Mapping, reader: Ref | None) -> dict[str, Values]:
         """What is known of a mapping."""
-        return {key: self.get(("key", mapping, key), reader) for key in self._keys.get(mapping, [])}
+        return {key: self.get(("key", mapping, key), reader) for key in sorted(self.get(("keys", mapping), reader))}
 
     def set_attribute(self, owner: Ref, name: str, values: Values) -> None:
         """Add values to an attribute of the instances of a class."""
         self.add(("attribute", owner, name), values)
-        held = frozenset(value for value in values if self._carries(value, None))
-        if held:
-            self.carriers.add(owner)
-            self.add(("carrier", owner), held)
+        self._owners.add(owner)
+        self.add(("held", owner), _may_carry(values))
 
     def enqueue(self, function: Ref) -> None:
         """Have a function read (again)."""
@@ -74,9 +75,16 @@ class State:
         """Whether any of the values is, or holds, a part of the configuration."""
         return any(self._carries(value, reader) for value in values)
 
-    def _carries(self, value: Value, reader: Ref | None) -> bool:
+    def _carries(self, value: Value, reader: Ref | None, inside: frozenset[Hashable] = frozenset()) -> bool:
+        """What an object holds may begin to carry something later: who asked looks again then."""
         if isinstance(value, (Node, Partial)):
             return True
-        if isinstance(value, Instance):
-            return bool(self.get(("carrier", value.cls), reader))
-        return isinstance(value, Mapping) and bool(self.get(("carrier", value), reader))
+        if not isinstance(value, (Instance, Mapping)):
+            return False
+        holder = value.cls if isinstance(value, Instance) else value
+        held = self.get(("held", holder), reader) if holder not in inside else NOTHING
+        return any(self._carries(item, reader, inside | {holder}) for item in held)
+
+
+def _may_carry(values: Values) -> Values:
+    return frozenset(value for value in values if isinstance(value, (Node, Partial, Instance, Mapping)))
