@@ -25,7 +25,7 @@ from .outcomes import Judge, Reason, Status, Verdict, facts_stated
 from .scan.checkout import repo_facts
 from .scan.stamps import FileStamps
 from .session import Session, own_folder, remove_folder
-from .suite import SuiteFile, find_suites, suites_as_kept, write_suites
+from .suite import SuiteFile, digest, find_suites, suites_as_kept, write_suites
 
 if TYPE_CHECKING:
     from .catalogue import Contract
@@ -392,7 +392,7 @@ class Controller(Session):
         except OSError as error:
             raise UsageProblem("usage.cannot_write", path=str(folder), error=str(error)) from error
         if self.memory is not None:
-            self.memory.keep_suites({suite.target: suite.inputs for suite in written})
+            self.memory.keep_suites({suite.target: digest(suite.path) for suite in written})
         return written
 
     def _warn_outdated(self, kept: list[SuiteFile]) -> None:

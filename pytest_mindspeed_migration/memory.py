@@ -43,7 +43,7 @@ class Content:
         assets: paths it has looked up (`scan.assets.Question`), each with the answer.
         targets: the targets, as `TargetFacts`.
         stated: `facts_stated` of each target.
-        suites: `SuiteFile.inputs` of the rendered suite of each target.
+        suites: `suite.digest` of the rendered suite of each target.
         verdicts: by target and contract: `record`, `log`, and the text `shown` with the test.
         published: digests of the reports of each target: of what they follow from, and of the files.
     """
@@ -116,7 +116,7 @@ class Memory:
         self.changed = True
 
     def keep_suites(self, suites: Mapping[str, str]) -> None:
-        """Keep what the rendered suites follow from."""
+        """Keep the digests of the rendered suites."""
         self.content.suites = dict(suites)
         self.changed = True
 

@@ -73,12 +73,13 @@ def write_suites(folder: Path, views: Iterable[TargetView], catalogue: Catalogue
         folder: where the files go.
         views: the targets.
         catalogue: their contracts.
-        own: whether nobody else keeps files in `folder`; in another one, only generated files are replaced.
+        own: whether nobody else keeps files in `folder`: whatever a file there holds that was not rendered is
+            replaced, since a checkout may have come with it. In another folder, only generated files are replaced.
 
     Raises:
         OSError: when the folder cannot be written, or has a file of that name that is no generated suite.
     """
-    from .atomic import write_atomic
+    from .atomic import encode, write_atomic
 
     views = list(views)
     names = file_names([view.target.name for view in views])
@@ -89,9 +90,10 @@ def write_suites(folder: Path, views: Iterable[TargetView], catalogue: Catalogue
         present = read_header(path)
         if present is None and path.exists() and not own:
             raise FileExistsError(errno.EEXIST, "exists and is no generated suite", str(path))
-        if present is None or present.inputs != inputs:
+        rendered = render(view, catalogue) if own or present is None or present.inputs != inputs else ""
+        if present is None or (rendered and path.read_bytes() != encode(rendered)):
             before = path.stat().st_mtime if present else 0
-            write_atomic(path, render(view, catalogue))
+            write_atomic(path, rendered)
             if path.stat().st_mtime < before + 2:  # compiled files tell sources apart by whole seconds
                 os.utime(path, (before + 2, before + 2))
         written.append(SuiteFile(path, view.target.name, view.target.config, catalogue.digest, inputs))
@@ -99,16 +101,21 @@ def write_suites(folder: Path, views: Iterable[TargetView], catalogue: Catalogue
 
 
 def suites_as_kept(
-    folder: Path, targets: Sequence[TargetFacts], inputs: Mapping[str, str], catalogue: Catalogue
+    folder: Path, targets: Sequence[TargetFacts], digests: Mapping[str, str], catalogue: Catalogue
 ) -> list[SuiteFile] | None:
-    """The suites that `write_suites` has written for these inputs (by target); None when one is not there any more."""
+    """The suites that `write_suites` has written, by the `digest` of each target's; None when one is another now."""
     found: list[SuiteFile] = []
     for target, name in zip(targets, file_names([target.name for target in targets]), strict=True):
         suite = read_header(folder / name)
-        if suite is None or (suite.target, suite.inputs) != (target.name, inputs.get(target.name)):
+        if suite is None or suite.target != target.name or digest(suite.path) != digests.get(target.name):
             return None
         found.append(SuiteFile(suite.path, target.name, target.config, catalogue.digest, suite.inputs))
     return found
+
+
+def digest(path: Path) -> str:
+    """Digest of all that a suite says. Raises OSError when it cannot be read."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def file_names(targets: list[str]) -> list[str]:

@@ -54,6 +54,19 @@ def test_a_cache_nobody_can_read_is_left_alone(pytester: pytest.Pytester) -> Non
         assert result.ret == first.ret == 0
 
 
+@pytest.mark.parametrize("remembered", [True, False])
+def test_a_suite_in_the_cache_that_a_checkout_came_with_is_not_run(pytester: pytest.Pytester, remembered: bool) -> None:
+    run = ("--migrate-target=all", "--migrate-repo=demo", "--migrate-level=static")
+    pytester.runpytest_subprocess(*run)
+    cache = pytester.path / ".pytest_cache" / "d"
+    with (cache / "migrate-suite" / "test_migrate_internvl3_5.py").open("a", encoding="utf-8") as stream:
+        stream.write("open('taken', 'w')\n")
+    if not remembered:
+        shutil.rmtree(cache / "migrate-facts")
+    assert pytester.runpytest_subprocess(*run).ret == 0
+    assert not (pytester.path / "taken").exists()
+
+
 def test_lists_are_shown_on_a_terminal_that_knows_ascii_only(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

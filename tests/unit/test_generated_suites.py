@@ -15,7 +15,15 @@ from pytest_mindspeed_migration.catalogue import load_catalogue
 from pytest_mindspeed_migration.checks.view import TargetView
 from pytest_mindspeed_migration.facts.config import ConfigFacts
 from pytest_mindspeed_migration.facts.static import StaticFacts, TargetFacts
-from pytest_mindspeed_migration.suite import file_names, find_suites, read_header, render, write_suites
+from pytest_mindspeed_migration.suite import (
+    digest,
+    file_names,
+    find_suites,
+    read_header,
+    render,
+    suites_as_kept,
+    write_suites,
+)
 from pytest_mindspeed_migration.templates import cell, code, literal
 
 CATALOGUE = load_catalogue()
@@ -122,6 +130,24 @@ def test_a_file_of_somebody_else_is_not_replaced_except_in_a_folder_of_our_own(t
     assert suite.path.read_text(encoding="utf-8") == "# mine\n"
     write_suites(tmp_path, [_view()], CATALOGUE, own=True)
     assert read_header(suite.path) is not None
+
+
+def test_a_file_in_a_folder_of_our_own_says_what_was_rendered_whatever_its_header_says(tmp_path: Path) -> None:
+    (suite,) = write_suites(tmp_path, [_view()], CATALOGUE, own=True)
+    rendered = suite.path.read_text(encoding="utf-8")
+    suite.path.write_text(f"{rendered}open('taken', 'w')\n", encoding="utf-8")
+    assert write_suites(tmp_path, [_view()], CATALOGUE, own=True) == [suite]
+    assert suite.path.read_text(encoding="utf-8") == rendered
+
+
+def test_a_suite_that_was_edited_since_is_not_the_one_that_was_kept(tmp_path: Path) -> None:
+    view = _view()
+    (suite,) = write_suites(tmp_path, [view], CATALOGUE, own=True)
+    kept = {suite.target: digest(suite.path)}
+    assert suites_as_kept(tmp_path, [view.target], kept, CATALOGUE) == [suite]
+    with suite.path.open("a", encoding="utf-8") as stream:
+        stream.write("open('taken', 'w')\n")
+    assert suites_as_kept(tmp_path, [view.target], kept, CATALOGUE) is None
 
 
 def test_a_pipe_is_no_generated_suite(tmp_path: Path) -> None:
