@@ -121,7 +121,7 @@ def _lines(path: Path | None) -> dict[str, tuple[str, str]]:
         tool, *lines = path.read_text(encoding="ascii").splitlines()
         fields = (line.split("\t", 2) for line in lines if tool == _tool_stamp())
         return {json.loads(name): (stamp, facts) for name, stamp, facts in fields}
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return {}
 
 
@@ -136,7 +136,8 @@ def _write(path: Path, lines: Iterable[str]) -> None:
         temporary.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
         temporary.replace(path)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 @cache

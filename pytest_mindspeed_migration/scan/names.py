@@ -80,7 +80,10 @@ class UndefinedNames:
         """End ruff where nobody waits for the answer any more."""
         for _, run in self._runs:
             run.kill()
-            run.communicate()
+            for stream in (run.stdout, run.stderr):  # what ruff may have started itself still writes to them
+                if stream is not None:
+                    stream.close()
+            run.wait()
 
 
 def _other(full: Path) -> bool:

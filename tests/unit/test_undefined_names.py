@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,17 @@ def test_a_cached_file_is_not_asked_about_again(tmp_path: Path, monkeypatch: pyt
     assert [(item.name, item.line, item.detail) for item in project.modules[FILE].unbound] == first == [("gone", 1, "")]
 
 
+def test_the_end_does_not_wait_for_what_ruff_has_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrapper = tmp_path / "ruff"
+    wrapper.write_text("#!/bin/sh\nsleep 30 &\nwait\n")
+    wrapper.chmod(0o755)
+    monkeypatch.setattr(names, "_binary", lambda: str(wrapper))
+    asked, begun = names.UndefinedNames(tmp_path, ["x.py"]), time.monotonic()
+    time.sleep(0.3)
+    asked.close()
+    assert time.monotonic() - begun < 10
+
+
 def test_without_ruff_the_scan_ends_with_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> str:
         raise FileNotFoundError
@@ -83,3 +95,17 @@ def test_names_of_the_same_function_that_may_be_meant_are_kept(tmp_path: Path) -
         "vaule": ["value"],
         "other": [],
     }
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '"x.py"', "\x1c", '["x.py"]\t[1, 2]\t{}', "{}\t[1, 2]\t{}"])
+def test_a_cache_with_a_line_nobody_wrote_is_as_good_as_none(tmp_path: Path, line: str) -> None:
+    cache = tmp_path / "cache.json"
+    first = read(tmp_path, b"print(gone)\n", cache)
+    kept = cache.read_text()
+    cache.write_text(f"{kept}{line}\t[1, 2]\t{{}}\n")
+    assert read(tmp_path, b"print(gone)\n", cache) == first
+
+
+def test_a_cache_folder_that_has_become_a_file_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    assert read(tmp_path, b"print(gone)\n", tmp_path / "cache" / "facts.json") == [("gone", 1, "")]
