@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_mindspeed_migration.probes.inside.migration_probe.covered import Measured, stop_in_child
+from pytest_mindspeed_migration.probes.inside.migration_probe.covered import Measured, import_ahead, stop_in_child
 
 PLUGIN = "VALUE = [\n    1,\n    2,\n]\n\n\ndef other():\n    return VALUE\n"
 
@@ -75,3 +75,14 @@ def test_a_child_measures_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         sys.settrace(before[0])
         threading.settrace(before[1])  # type: ignore[arg-type]
+
+
+def test_a_broken_coverage_is_as_good_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "coverage.py").write_text("raise AttributeError('of another release')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "coverage"]:
+        monkeypatch.delitem(sys.modules, name)
+    import_ahead()
+    measured = Measured(str(tmp_path), ["plugin.py"])
+    measured.start()
+    assert measured.lines(statements_too=True) is None

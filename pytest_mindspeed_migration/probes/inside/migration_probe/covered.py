@@ -12,8 +12,8 @@ from typing import Any
 
 
 def import_ahead() -> None:
-    """Import `coverage` where it is installed, for all probes that are forked from this process."""
-    with contextlib.suppress(ImportError):
+    """Import `coverage` where it works, for all probes that are forked from this process."""
+    with contextlib.suppress(Exception):
         import coverage  # noqa: F401
 
 
@@ -24,7 +24,7 @@ def stop_in_child() -> None:
 
 
 class Measured:
-    """Measures from `start` to `lines`; does nothing where `coverage` is not installed.
+    """Measures from `start` to `lines`; does nothing where `coverage` does not work.
 
     Args:
         repo: root of the target repo.
@@ -43,10 +43,12 @@ class Measured:
             return
         try:
             from coverage import Coverage
-        except ImportError:
+
+            measuring = Coverage(data_file=None, include=list(self._paths.values()), messages=False)
+            measuring.start()
+        except Exception:  # a coverage that is broken is as good as none: what is probed does not need it
             return
-        self._coverage = Coverage(data_file=None, include=list(self._paths.values()), messages=False)
-        self._coverage.start()
+        self._coverage = measuring
 
     def lines(self, statements_too: bool) -> dict[str, Any] | None:
         """By file: line numbers that were `run`, and those of all `statements`; None when nothing was measured.
