@@ -28,7 +28,7 @@ class Ahead:
         paths = project.below(project.core)
         self._fresh = {path: stamp for path in paths if (stamp := project.stamp_of_changed(path))}
         self._reads_framework = project.cache.result(FrameworkFiles, project.key) is None
-        sizes = {path: size for path, (_, size) in self._fresh.items()}
+        sizes = {path: size for path, (*_, size) in self._fresh.items()}
         self._theirs = _share(sizes)
         self._mine = self._fresh.keys() - self._theirs
         self._helper = Helper(self._work, alone=sum(sizes.values()) < WORTH)

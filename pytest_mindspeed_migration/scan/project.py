@@ -203,7 +203,7 @@ class Project:
 
 def _stamp(full: Path) -> list[int]:
     status = full.stat()
-    return [status.st_mtime_ns, status.st_size]
+    return [status.st_mtime_ns, status.st_ctime_ns, status.st_size]  # the second cannot be set back
 
 
 def module_name(path: str) -> tuple[str, bool]:

@@ -28,7 +28,7 @@ class FileStamps:
 
     @property
     def of(self) -> dict[str, str]:
-        """Size and time of each file that is read, by its path in the repo."""
+        """Size and times of each file that is read, by its path in the repo; that of its change cannot be set back."""
         return self._walked[0]
 
     @property
@@ -68,7 +68,7 @@ class FileStamps:
                         mode = "gone"
                     else:
                         mode = status.st_mode
-                        stamps[path[start:]] = f"{status.st_size} {status.st_mtime_ns}"
+                        stamps[path[start:]] = f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
                 digest.update(f"{name} {mode}\n".encode("utf-8", "replace"))
         return stamps, digest.hexdigest()
 

@@ -265,3 +265,17 @@ def test_after_a_change_only_the_changed_file_is_read(
     found = Search(Project(repo, cache=ScanCache(tmp_path / "kept" / "cache.json"))).result()
     assert read == ["examples/solo/solo_config.yaml"]
     assert [target.model_id for target in found.targets if target.name == "solo"] == ["other"]
+
+
+def test_a_change_that_leaves_size_and_time_of_a_file_is_seen(repo: Path, tmp_path: Path) -> None:
+    """As `cp -p`, an archive of files that all have one time, or a clock that was set back leave them."""
+    path, cache = repo / "examples/solo/solo_config.yaml", tmp_path / "kept" / "cache.json"
+    write(repo, "examples/solo/solo_config.yaml", PLAN.format("first"))
+    before = path.stat()
+    for model_id in ("first", "other"):
+        write(repo, "examples/solo/solo_config.yaml", PLAN.format(model_id))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        search = Search(Project(repo, cache=ScanCache(cache)))
+        assert [target.model_id for target in search.result().targets if target.name == "solo"] == [model_id]
+        search._cache.save()
+    assert path.stat().st_size == before.st_size

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -58,6 +59,17 @@ def test_the_end_does_not_wait_for_what_ruff_has_started(tmp_path: Path, monkeyp
     time.sleep(0.3)
     asked.close()
     assert time.monotonic() - begun < 10
+
+
+def test_a_file_that_changed_without_its_size_and_time_is_read_again(tmp_path: Path) -> None:
+    cache = tmp_path / "cache.json"
+    read(tmp_path, b"print(gone)\n", cache)
+    before = (tmp_path / FILE).stat()
+    (tmp_path / FILE).write_bytes(b"print(lost)\n")
+    os.utime(tmp_path / FILE, ns=(before.st_atime_ns, before.st_mtime_ns))
+    project = Project(tmp_path, cache=ScanCache(cache))
+    project.read([FILE])
+    assert [item.name for item in project.modules[FILE].unbound] == ["lost"]
 
 
 def test_without_ruff_the_scan_ends_with_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
