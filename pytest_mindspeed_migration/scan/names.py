@@ -111,13 +111,15 @@ def _reports(repo: Path, paths: Sequence[str], run: subprocess.Popen[bytes], rep
     known = set(paths)
     try:
         printed, complaints = run.communicate(timeout=_TIMEOUT)
+        if run.returncode:  # with --exit-zero: what it has printed may be a part, or nothing
+            raise subprocess.CalledProcessError(run.returncode, "ruff")
         for item in json.loads(printed, object_hook=_needed):
             path = os.path.relpath(item["filename"], repo)
             if item["code"] in _RULES and path in known:
                 name = item["message"].split("`")[1]  # ruff writes the name between backquotes
                 place = item["location"]
                 reports.setdefault(path, []).append(_Report(item["code"], name, place["row"], place["column"]))
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
+    except (OSError, subprocess.SubprocessError, ValueError, TypeError, LookupError) as error:
         raise UsageProblem("usage.ruff_failed", error=str(error)) from error
     return not complaints
 

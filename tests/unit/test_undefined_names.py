@@ -50,6 +50,18 @@ def test_a_cached_file_is_not_asked_about_again(tmp_path: Path, monkeypatch: pyt
     assert [(item.name, item.line, item.detail) for item in project.modules[FILE].unbound] == first == [("gone", 1, "")]
 
 
+@pytest.mark.parametrize("script", ["echo '[]'; exit 2", "echo '[]'; kill -9 $$", "echo 5", "true"])
+def test_a_ruff_that_fails_is_not_one_that_finds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    wrapper = tmp_path / "ruff"
+    wrapper.write_text(f"#!/bin/sh\n{script}\n")
+    wrapper.chmod(0o755)
+    monkeypatch.setattr(names, "_binary", lambda: str(wrapper))
+    with pytest.raises(UsageProblem, match="ruff"):
+        read(tmp_path, b"print(gone)\n")
+
+
 def test_the_end_does_not_wait_for_what_ruff_has_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrapper = tmp_path / "ruff"
     wrapper.write_text("#!/bin/sh\nsleep 30 &\nwait\n")
