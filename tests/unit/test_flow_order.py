@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import pytest_mindspeed_migration
 from pytest_mindspeed_migration import helper
 from pytest_mindspeed_migration.analysis.index import Ref
 from pytest_mindspeed_migration.facts.codec import to_json
+from pytest_mindspeed_migration.facts.flow import FlowFacts
 from pytest_mindspeed_migration.scan.flow.ahead import FlowAhead
 from pytest_mindspeed_migration.scan.flow.state import State
 from pytest_mindspeed_migration.scan.flow.values import Instance, Mapping, Node
@@ -74,3 +77,17 @@ def test_objects_that_hold_each_other_are_followed_to_an_end() -> None:
     state.set_attribute(first, "other", frozenset([Instance(second)]))
     state.set_attribute(second, "other", frozenset([Instance(first)]))
     assert not state.carries(frozenset([Instance(first)]), None)
+
+
+def test_threads_that_wait_for_flow_facts_together_all_get_them() -> None:
+    def compute() -> FlowFacts:
+        time.sleep(0.2)
+        return FlowFacts(untyped={"key": {"x.py": 1}})
+
+    flow, seen = FlowAhead(compute), list[object]()
+    threads = [threading.Thread(target=lambda: seen.append(flow.untyped)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert seen == [{"key": {"x.py": 1}}] * 4

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...facts.flow import FlowFacts
 from ...helper import Helper
+
+_TAKING = threading.Lock()
+"""Probes that are prepared in threads look at the facts too."""
 
 
 class FlowAhead(FlowFacts):
@@ -28,8 +32,10 @@ class FlowAhead(FlowFacts):
     def __getattr__(self, name: str) -> Any:  # a field that is not there yet
         if name not in FlowFacts.__dataclass_fields__:
             raise AttributeError(name)
-        found = self._helper.take()
-        self._helper.finish()
-        self.__dict__ = vars(found)
-        self.__class__ = FlowFacts  # type: ignore[assignment]
+        with _TAKING:
+            if isinstance(self, FlowAhead):  # nobody else has taken them meanwhile
+                found = self._helper.take()
+                self._helper.finish()
+                self.__dict__ = vars(found)
+                self.__class__ = FlowFacts  # type: ignore[assignment]
         return getattr(self, name)
