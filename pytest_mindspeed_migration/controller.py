@@ -126,7 +126,7 @@ class Controller(Session):
             "levels": list(self.options.levels),
             "probes": self._probe_run.to_json() if self._probe_run is not None else None,
             "suites": [[str(s.path), s.target, s.config, s.catalogue, s.inputs] for s in self.suites],
-            "memory": str(self.memory.path) if self.memory is not None else None,
+            "memory": str(self.memory.path) if self.memory is not None and self.memory.holds else None,
             "rendered": [str(path) for path in self.rendered],
             "args": list(self.config.args),
         }

@@ -72,9 +72,9 @@ class Memory:
         self.path = path
         found = _read(path)
         if found is not None and (key is None or (found.key == key and repo is not None and _holds(found, repo))):
-            self.content = found
-        else:
-            self.content = Content(key or "")
+            self.content, self.holds = found, True
+        else:  # the file, if there is one, is of another state of the checkout
+            self.content, self.holds = Content(key or ""), False
         self.changed = False
 
     @property

@@ -54,6 +54,20 @@ def test_a_cache_nobody_can_read_is_left_alone(pytester: pytest.Pytester) -> Non
         assert result.ret == first.ret == 0
 
 
+def test_workers_recall_nothing_of_a_checkout_that_has_changed(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("xdist")
+    repo = shutil.copytree(demo_repo(), pytester.path / "repo")
+    run = ("--migrate-target=internvl3_5", f"--migrate-repo={repo}", "--migrate-level=static", "-p", "xdist", "-n1")
+    assert pytester.runpytest_subprocess(*run).ret == 0
+    config = repo / "examples" / "internvl3_5" / "internvl3_5_config.yaml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("model_id: internvl3_5", "model_id: no_such"), encoding="utf-8")
+    for _ in range(2):  # judged, then recalled
+        result = pytester.runpytest_subprocess(*run)
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(["*no_such*"])
+
+
 @pytest.mark.parametrize("remembered", [True, False])
 def test_a_suite_in_the_cache_that_a_checkout_came_with_is_not_run(pytester: pytest.Pytester, remembered: bool) -> None:
     run = ("--migrate-target=all", "--migrate-repo=demo", "--migrate-level=static")
