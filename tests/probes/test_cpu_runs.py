@@ -184,7 +184,13 @@ def test_without_torch_auto_stays_static_and_cpu_says_why(pytester: pytest.Pytes
 def test_ctrl_c_ends_the_probe_and_keeps_what_was_proven(project: CpuProject) -> None:
     project.trace("import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(120)")
     command = [sys.executable, "-m", "pytest", "-p", "no:xdist", *project.arguments()]
-    process = subprocess.Popen(command, cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has background jobs ignore Ctrl-C
+    try:
+        process = subprocess.Popen(
+            command, cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
     note = project.repo.root / "pid"
     for _ in range(200):
         if note.exists() and note.read_text():
