@@ -112,3 +112,24 @@ def test_the_forward_pass_chooses_from_all_rows_that_the_batches_of_the_training
 )
 def test_data_that_comes_in_no_fewer_rows_is_taken_as_the_training_has_it(how: str) -> None:
     assert _run(f"{LOADERS}\nprint(json.dumps({how}))") == [[4, 4], ["those of the training"]]
+
+
+def test_weights_lie_as_published_where_the_framework_converts_them_while_it_loads(tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    program = f"""
+import json, os, torch
+from safetensors.torch import load_file, save_file
+from migration_probe.shrink import folder_as_published
+class Transform:
+    def dcp_to_hf(self, key, tensor):
+        return key, tensor.permute(0, 2, 1).contiguous() if tensor.ndim == 3 else tensor
+folder = {str(tmp_path / "small")!r}
+open(os.path.join(folder, "config.json"), "w").write("{{}}")
+open(os.path.join(folder, "tokenizer.json"), "w").write("{{}}")
+save_file({{"experts": torch.zeros(2, 3, 4), "norm": torch.ones(5)}}, os.path.join(folder, "model.safetensors"))
+copies = [folder_as_published(folder, Transform()) for _ in range(2)]
+shapes = {{key: list(one.shape) for key, one in load_file(os.path.join(copies[1], "model.safetensors")).items()}}
+print(json.dumps([copies[0] == copies[1] != folder, shapes, sorted(os.listdir(copies[0]))]))
+"""
+    shapes = {"experts": [2, 4, 3], "norm": [5]}
+    assert _run(program) == [True, shapes, ["config.json", "model.safetensors", "tokenizer.json"]]

@@ -128,6 +128,25 @@ def folder_with_every_expert(folder: str) -> tuple[str, list[Change]]:
     return copy, changes
 
 
+def folder_as_published(folder: str, transform: Any) -> str:
+    """A copy of a small folder whose weights lie as those of a published checkpoint do.
+
+    Args:
+        folder: its weights lie as the framework's model has them.
+        transform: the framework's own conversion, with `dcp_to_hf(key, tensor)`
+            (source: `fsdp/checkpoint/convert.py`).
+    """
+    from safetensors.torch import load_file, save_file
+
+    copy = f"{folder}-published"
+    if not os.path.exists(copy):
+        write_folder(folder, copy, read_config(folder), [])
+        kept = load_file(os.path.join(folder, _WEIGHTS_FILE))
+        tensors = dict(transform.dcp_to_hf(key, tensor) for key, tensor in kept.items())
+        save_file(tensors, os.path.join(copy, _WEIGHTS_FILE), metadata={"format": "pt"})
+    return copy
+
+
 def read_config(folder: str) -> dict[str, Any]:
     """The `config.json` of a model folder.
 

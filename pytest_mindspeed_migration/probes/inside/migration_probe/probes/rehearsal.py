@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import tempfile
 from typing import Any
 
 from ..distributed import Launch
 from ..framework import DEFAULT_TRAINER, REMOVED, configured, write_config
-from ..shrink import folder_with_every_expert
+from ..shrink import folder_as_published, folder_with_every_expert
 from ..small_run import few_rows, sizes_for, small_model
 from ..steps import Steps
 from .shrink import shrunk
@@ -64,7 +65,18 @@ def _loaded(request: dict[str, Any], folder: str) -> dict[str, Any]:
     if not configured(request, "training.load") or not os.path.exists(reader):
         return {"training.load": REMOVED}
     weights_only = {f"training.no_load_{part}": True for part in ("optim", "rng")}
-    return {"training.load": folder, "training.load_format": "hf", **weights_only}
+    transform = _transform(f"{package}.fsdp.checkpoint.convert", configured(request, "model.model_id"))
+    published = folder if transform is None else folder_as_published(folder, transform)
+    return {"training.load": published, "training.load_format": "hf", **weights_only}
+
+
+def _transform(module: str, model_id: Any) -> Any:
+    """The framework's conversion of a model's checkpoint while it is loaded; None where it has none."""
+    try:
+        pipelines = importlib.import_module(module).WEIGHT_TRANSFORM_PIPELINES
+    except (ImportError, AttributeError):
+        return None
+    return pipelines[model_id]() if model_id in pipelines else None
 
 
 def _shown(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
