@@ -140,9 +140,11 @@ def folder_as_published(folder: str, transform: Any) -> str:
 
     copy = f"{folder}-published"
     if not os.path.exists(copy):
-        write_folder(folder, copy, read_config(folder), [])
         kept = load_file(os.path.join(folder, _WEIGHTS_FILE))
-        tensors = dict(transform.dcp_to_hf(key, tensor) for key, tensor in kept.items())
+        tensors = dict(
+            transform.dcp_to_hf(key, tensor) for key, tensor in kept.items()
+        )  # raises before there is a copy
+        write_folder(folder, copy, read_config(folder), [])
         save_file(tensors, os.path.join(copy, _WEIGHTS_FILE), metadata={"format": "pt"})
     return copy
 
